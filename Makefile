@@ -1,0 +1,56 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+TRIAL := build/wheel-venv
+EXAMPLE := examples/support-refund
+# Arguments for the benchmark, for example: make bench BENCH="--rounds 1 startup 100"
+BENCH ?=
+# What mypy reads besides src: the benchmark's scripts that need nothing but this environment.
+BENCH_TYPED := bench/*.py bench/floors/*.py
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check format bench wheel clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+setup: $(STAMP) ## Make .venv with Proctor and its development tools
+
+demo: $(STAMP) ## Replay the example suite
+	$(BIN)/proctor run --cwd $(EXAMPLE)
+
+test: $(STAMP) ## Run every test that needs no network, with branch coverage
+	$(BIN)/pytest -m "not live" --cov
+
+check: $(STAMP) ## Lint, formatting, types and import layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/mypy $(BENCH_TYPED)
+	$(BIN)/lint-imports --no-logo
+
+format: $(STAMP) ## Rewrite files as the formatter wants them
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(STAMP) ## Measure whole runs; set PEERS to measure other tools beside them
+	$(BIN)/python bench/run.py $(BENCH)
+
+wheel: $(STAMP) ## Build the wheel and try it in an environment of its own
+	rm -rf dist $(TRIAL)
+	$(BIN)/python -m build --wheel --no-isolation --outdir dist
+	$(PYTHON) -m venv $(TRIAL)
+	$(TRIAL)/bin/pip install -q --disable-pip-version-check -c constraints.txt dist/*.whl
+	$(TRIAL)/bin/proctor --version
+	$(TRIAL)/bin/proctor run --cwd $(EXAMPLE)
+	rm -rf $(TRIAL)
+
+clean: ## Remove everything these targets make
+	rm -rf $(VENV) build dist htmlcov bench/data bench/out
+	rm -rf .coverage .coverage.* .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis

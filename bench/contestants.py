@@ -1,0 +1,243 @@
+"""What the benchmark runs: Proctor, floors under it, and other tools beside it.
+
+A floor is a bare script that does the same work with nothing around it. A peer is another tool,
+installed under the folder that `PEERS` names.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from checks import failing
+
+BENCH = Path(__file__).resolve().parent
+DATA = BENCH / "data"
+SIZES = (100, 1_000, 10_000, 50_000)
+STARTUP = "startup"
+FLOORS = ("replay", "stdlib", "stream")
+# Beyond these numbers of cases a peer takes minutes.
+PEER_LIMITS = {
+    "promptfoo": 50_000,
+    "inspect": 10_000,
+    "deepeval": 10_000,
+    "pydantic-evals": 50_000,
+}
+# From this number of cases on, peers run in the first round alone.
+PEERS_ONCE_FROM = 10_000
+
+
+class Kind(StrEnum):
+    """What a contestant stands for in the comparison."""
+
+    PROCTOR = "proctor"
+    FLOOR = "floor"
+    PEER = "peer"
+
+
+@dataclass(frozen=True)
+class Bar:
+    """What a whole run of Proctor may cost."""
+
+    wall_s: float
+    peak_mb: float | None = None
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """One command of a group.
+
+    Args:
+        name: What the table calls it.
+        kind: What it stands for.
+        command: Program and arguments.
+        env: Variables beside those of the benchmark itself.
+        exit_code: How it ends when all is well.
+        report: The file or folder it writes, removed before each run.
+        reader: How `verdicts.py` reads its verdicts; none for what checks nothing.
+        bar: What it may cost; none for floors and peers.
+        once: Whether it runs in the first round alone.
+    """
+
+    name: str
+    kind: Kind
+    command: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict)
+    exit_code: int = 0
+    report: Path | None = None
+    reader: str | None = None
+    bar: Bar | None = None
+    once: bool = False
+
+
+@dataclass(frozen=True)
+class Group:
+    """Contestants that are measured in the same rounds.
+
+    Args:
+        name: What the command line calls it.
+        title: The heading of its table.
+        cases: How many cases each contestant replays; 0 for a start alone.
+        contestants: In the order of a round.
+    """
+
+    name: str
+    title: str
+    cases: int
+    contestants: tuple[Contestant, ...]
+
+    @property
+    def passed(self) -> int:
+        """How many cases a correct contestant passes."""
+        return self.cases - failing(self.cases)
+
+
+_BIN = Path(sys.executable).parent
+_SCRIPT_ENV = {"PYTHONPATH": str(BENCH)}
+_REPLAY_BARS = {
+    100: Bar(0.2),
+    1_000: Bar(0.3),
+    10_000: Bar(1.0, peak_mb=100),
+    50_000: Bar(3.5, peak_mb=150),
+}
+
+
+def startup(peers: Path | None, out: Path) -> Group:
+    """The group of programs that start, say something, and end."""
+    own = [
+        Contestant("python -c pass", Kind.FLOOR, (sys.executable, "-c", "pass")),
+        Contestant(
+            "proctor --version",
+            Kind.PROCTOR,
+            (str(_BIN / "proctor"), "--version"),
+            bar=Bar(0.08),
+        ),
+        Contestant("import proctor", Kind.PROCTOR, (sys.executable, "-c", "import proctor")),
+    ]
+    others = _peer_starts(peers, out) if peers else ()
+    return Group(STARTUP, "Starting", 0, (*own, *others))
+
+
+def replay(cases: int, peers: Path | None, out: Path) -> Group:
+    """The group that replays and checks the same number of cases."""
+    contestants = [
+        _proctor(cases, out),
+        *(_floor(name, cases, out) for name in FLOORS),
+        *(_peer_replays(cases, peers, out) if peers else ()),
+    ]
+    return Group(str(cases), f"{cases:,} cases", cases, tuple(contestants))
+
+
+def data_file(cases: int) -> Path:
+    """The cases as floors and peers read them."""
+    return DATA / f"d{cases}.jsonl"
+
+
+def promptfoo_folder(cases: int) -> Path:
+    """The cases as promptfoo reads them."""
+    return DATA / f"promptfoo-{cases}"
+
+
+def _proctor(cases: int, out: Path) -> Contestant:
+    report = out / f"proctor-{cases}.json"
+    command = (
+        *(str(_BIN / "proctor"), "run"),
+        *("--cwd", str(DATA / f"proctor-{cases}")),
+        *("--format", "json", "--out", str(report)),
+    )
+    return Contestant(
+        "proctor run",
+        Kind.PROCTOR,
+        command,
+        exit_code=1,
+        report=report,
+        reader="proctor",
+        bar=_REPLAY_BARS.get(cases),
+    )
+
+
+def _floor(name: str, cases: int, out: Path) -> Contestant:
+    report = out / f"floor-{name}-{cases}.json"
+    script = BENCH / "floors" / f"{name}.py"
+    return Contestant(
+        f"floor: {name}",
+        Kind.FLOOR,
+        (sys.executable, str(script), str(data_file(cases)), str(report)),
+        env=_SCRIPT_ENV,
+        report=report,
+        reader="printed",
+    )
+
+
+def _promptfoo_command(peers: Path, *arguments: str) -> tuple[str, ...]:
+    entry = peers / "promptfoo/node_modules/promptfoo/dist/src/entrypoint.js"
+    return ("node", str(entry), *arguments)
+
+
+def _promptfoo_env(out: Path) -> dict[str, str]:
+    return {
+        "PROMPTFOO_DISABLE_TELEMETRY": "1",
+        "PROMPTFOO_DISABLE_UPDATE": "1",
+        "PROMPTFOO_CONFIG_DIR": str(out / "promptfoo-home"),
+    }
+
+
+def _peer_starts(peers: Path, out: Path) -> Iterable[Contestant]:
+    quiet = {"DEEPEVAL_TELEMETRY_OPT_OUT": "YES"}
+    yield Contestant(
+        "promptfoo --version",
+        Kind.PEER,
+        _promptfoo_command(peers, "--version"),
+        env=_promptfoo_env(out),
+    )
+    for name in ("inspect", "deepeval"):
+        program = str(peers / name / "bin" / name)
+        yield Contestant(f"{name} --version", Kind.PEER, (program, "--version"), env=quiet)
+    python = str(peers / "pydantic/bin/python")
+    yield Contestant("import pydantic_evals", Kind.PEER, (python, "-c", "import pydantic_evals"))
+
+
+def _peer_replays(cases: int, peers: Path, out: Path) -> Iterable[Contestant]:
+    for name, limit in PEER_LIMITS.items():
+        if cases <= limit:
+            yield _peer_replay(name, cases, peers, out)
+
+
+def _peer_replay(name: str, cases: int, peers: Path, out: Path) -> Contestant:
+    once = cases >= PEERS_ONCE_FROM
+    report = out / f"{name}-{cases}"
+    if name == "promptfoo":
+        report = report.with_suffix(".json")
+        config = promptfoo_folder(cases) / "promptfooconfig.json"
+        command = _promptfoo_command(
+            peers, "eval", "-c", str(config), "-o", str(report), "--no-table"
+        )
+        return Contestant(
+            name,
+            Kind.PEER,
+            command,
+            env=_promptfoo_env(out),
+            exit_code=100,
+            report=report,
+            reader="promptfoo",
+            once=once,
+        )
+    folder = "pydantic" if name == "pydantic-evals" else name
+    script = BENCH / "peers" / f"{name.replace('-', '_')}_replay.py"
+    python = str(peers / folder / "bin/python")
+    env = _SCRIPT_ENV | {
+        "DEEPEVAL_TELEMETRY_OPT_OUT": "YES",
+        "DEEPEVAL_RESULTS_FOLDER": str(report),
+    }
+    return Contestant(
+        name,
+        Kind.PEER,
+        (python, str(script), str(data_file(cases)), str(report)),
+        env=env,
+        report=report,
+        reader="printed",
+        once=once,
+    )

@@ -1,0 +1,110 @@
+"""Canonical JSON and SHA-256: the only maker of keys, digests and bindings.
+
+Canonical JSON is UTF-8 with keys sorted by code point, separators `,` and `:`, nothing escaped
+that need not be, floats in the shortest form that round-trips as Python spells it, and integral
+floats below 2^53 as integers. One value has one spelling on every platform and in every process.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from hashlib import sha256
+
+from proctor.records import CallKind, Json, JsonObject
+
+FORMAT_VERSION = 1
+"""The `v` of keys and cassette lines."""
+
+_INTEGRAL_LIMIT = 2.0**53
+_encode = json.JSONEncoder(
+    ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False
+).encode
+
+
+def canonical_json(value: Json) -> bytes:
+    r"""The canonical spelling of a JSON value.
+
+    A lone surrogate, which UTF-8 cannot hold, becomes its `\udxxx` escape.
+
+    Raises:
+        ValueError: For NaN, an infinity, or a value that contains itself.
+        TypeError: For what is not JSON.
+
+    Example:
+        >>> canonical_json({"b": 1.0, "a": [-0.0, 1e21, True]})
+        b'{"a":[0,1e+21,true],"b":1}'
+    """
+    return _encode(_with_plain_integers(value)).encode("utf-8", "backslashreplace")
+
+
+def _with_plain_integers(value: Json) -> Json:
+    if isinstance(value, float):
+        if value.is_integer() and -_INTEGRAL_LIMIT < value < _INTEGRAL_LIMIT:
+            return int(value)
+        return value
+    if isinstance(value, Mapping):
+        for member in value.values():
+            if isinstance(member, (float, Mapping, list, tuple)):
+                return {key: _with_plain_integers(member) for key, member in value.items()}
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_with_plain_integers(member) for member in value]
+    return value
+
+
+def sha256_hex(data: bytes) -> str:
+    """SHA-256 in lower-case hex."""
+    return sha256(data).hexdigest()
+
+
+def digest(value: Json) -> str:
+    """SHA-256, in hex, of the canonical JSON of a value."""
+    return sha256(canonical_json(value)).hexdigest()
+
+
+class CallKeys:
+    """Makes the keys of calls that differ only in their inputs and their take.
+
+    A key is the SHA-256 of canonical `{v, call, prompt, inputs, model, params, take}`. Everything
+    but `inputs` and `take` is the same for all rows of a subject and is spelled once here.
+
+    Args:
+        call: What the call is made for.
+        prompt: The bundle hash, 64 hex digits.
+        model: The model reference, or `target:<kind>:<name>`.
+        params: What is sent beside the messages.
+    """
+
+    def __init__(self, *, call: CallKind, prompt: str, model: str, params: JsonObject) -> None:
+        fixed = canonical_json({"model": model, "params": params, "prompt": prompt})
+        self._before_inputs = b'{"call":"%s","inputs":"' % call.value.encode()
+        self._after_inputs = b'",' + fixed[1:-1] + b',"take":'
+
+    def key(self, inputs_sha256: str, take: int) -> str:
+        """The key of one call, in hex."""
+        return sha256(
+            b'%b%b%b%d,"v":%d}'
+            % (
+                self._before_inputs,
+                inputs_sha256.encode(),
+                self._after_inputs,
+                take,
+                FORMAT_VERSION,
+            )
+        ).hexdigest()
+
+
+class RecordingsDigest:
+    """The digest of a run's recordings: SHA-256 over their hex digests, each followed by LF."""
+
+    def __init__(self) -> None:
+        self._sha256 = sha256()
+
+    def add(self, recording: str) -> None:
+        """Add the next recording, in row order; one that is used twice is added twice."""
+        self._sha256.update(recording.encode() + b"\n")
+
+    def hex(self) -> str:
+        """The digest of everything added so far."""
+        return self._sha256.hexdigest()

@@ -1,0 +1,322 @@
+"""Cassettes: the committed recordings of a suite, one JSON object a line.
+
+Every line is proven when the cassette is opened: its format, its fields and its key, which must
+follow from its own parts. What stays in memory is an index of keys; a recording is read again when
+a row asks for it. A cassette is never written here.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+from msgspec import Struct
+
+from proctor.canonical import FORMAT_VERSION, CallKeys, canonical_json
+from proctor.errors import CassetteError, ProctorError
+from proctor.records import Answered, CallKind, Json, JsonObject, Recording, Subject
+from proctor.safe_io import MEBIBYTE, open_inside, reason_of
+from proctor.strict_json import JsonProblem, parse_json
+
+MODE = "replay"
+MAX_LINE = 16 * MEBIBYTE
+
+_decode_recording = msgspec.json.Decoder(Recording).decode
+
+
+class Call(Struct, frozen=True, gc=False):
+    """What a row asks for: the inputs by their digest, and the take."""
+
+    case: str
+    inputs_sha256: str
+    take: int
+
+
+class Cassette:
+    """The recordings of one suite.
+
+    Args:
+        shown: The file as messages name it.
+        file: The file, open, or None when there is none; this object closes it.
+    """
+
+    def __init__(self, shown: str, file: BinaryIO | None) -> None:
+        self.shown = shown
+        self.is_missing = file is None
+        self._file = file
+        self._offsets = array("Q")
+        self._lengths = array("Q")
+        self._digests = bytearray()
+        self._place_of_key: dict[bytes, int] = {}
+        self._places_of_case: dict[tuple[CallKind, str | None], list[int]] | None = None
+
+    def __len__(self) -> int:
+        return len(self._offsets)
+
+    def add(self, key: str, offset: int, raw: bytes) -> int | None:
+        """Index a line; the place of the line that has this key already, or None."""
+        key_bytes = bytes.fromhex(key)
+        place = len(self._offsets)
+        first = self._place_of_key.setdefault(key_bytes, place)
+        if first != place:
+            return first
+        self._offsets.append(offset)
+        self._lengths.append(len(raw))
+        self._digests += sha256(raw).digest()
+        return None
+
+    def find(self, key: str) -> Answered | None:
+        """The recorded answer to a call, or None.
+
+        Raises:
+            CassetteError: P6403 when the line is no longer what it was.
+        """
+        place = self._place_of_key.get(bytes.fromhex(key))
+        if place is None:
+            return None
+        recording = self._read(place)
+        return Answered(
+            recording.answer,
+            self._digest(place).hex(),
+            recording.usage,
+            recording.cost_usd,
+            recording.latency_ms,
+        )
+
+    def of_case(self, call: CallKind, case: str) -> Iterator[Recording]:
+        """Every recording labelled with a case, for explaining a miss."""
+        if self._places_of_case is None:
+            self._places_of_case = {}
+            for place in range(len(self)):
+                recording = self._read(place)
+                label = (recording.call, recording.case)
+                self._places_of_case.setdefault(label, []).append(place)
+        for place in self._places_of_case.get((call, case), ()):
+            yield self._read(place)
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
+
+    def _digest(self, place: int) -> bytes:
+        return bytes(self._digests[place * 32 : place * 32 + 32])
+
+    def _read(self, place: int) -> Recording:
+        assert self._file is not None  # noqa: S101 - there are no places without a file
+        self._file.seek(self._offsets[place])
+        raw = self._file.read(self._lengths[place])
+        if sha256(raw).digest() != self._digest(place):
+            raise CassetteError(
+                f"`{self.shown}` changed while it was being used",
+                code="P6403",
+                hint="run again",
+                where=self.shown,
+            )
+        try:
+            return _decode_recording(raw)
+        except msgspec.DecodeError:
+            # Lone surrogates, which msgspec does not read; the first pass has proven the rest.
+            return msgspec.convert(parse_json(raw), Recording)
+
+
+def open_cassette(folder: Path, suite: str, shown: str) -> tuple[Cassette, list[ProctorError]]:
+    """Open the cassette of a suite and prove every line of it.
+
+    Args:
+        folder: Where cassettes are.
+        suite: The suite's name.
+        shown: The file as messages name it.
+
+    Returns:
+        The cassette, empty when there is no file, and every problem: P6403 for a damaged line,
+        P6404 for a key that stands twice.
+    """
+    try:
+        file = open_inside(folder, f"{suite}.jsonl", where=shown)
+    except FileNotFoundError:
+        return Cassette(shown, None), []
+    except OSError as error:
+        problem = CassetteError(
+            f"the cassette `{shown}` cannot be read: {reason_of(error)}",
+            code="P6403",
+            hint="check its permissions",
+            where=shown,
+        )
+        return Cassette(shown, None), [problem]
+    cassette = Cassette(shown, file)
+    return cassette, list(_index(cassette, file))
+
+
+def _index(cassette: Cassette, file: BinaryIO) -> Iterator[ProctorError]:
+    keys = _KeyCheck()
+    line_of_place: list[int] = []
+    offset = number = 0
+    while line := file.readline(MAX_LINE + 1):
+        number += 1
+        start, offset = offset, offset + len(line)
+        if len(line) > MAX_LINE:
+            yield _damaged(cassette, number, "is longer than 16 MiB")
+            return
+        raw = line[:-1] if line.endswith(b"\n") else line
+        try:
+            recording = _prove(raw, keys)
+        except _Damage as damage:
+            yield _damaged(cassette, number, str(damage))
+            continue
+        first = cassette.add(recording.key, start, raw)
+        if first is None:
+            line_of_place.append(number)
+        else:
+            yield CassetteError(
+                f"this line has the same key as line {line_of_place[first]}",
+                code="P6404",
+                hint="delete one of the two lines",
+                where=f"{cassette.shown}:{number}",
+            )
+
+
+class _Damage(ValueError):
+    pass
+
+
+class _KeyCheck:
+    """Makes keys from a recording's own parts; those of one subject share what is the same."""
+
+    def __init__(self) -> None:
+        self._makers: dict[tuple[str, str, str, bytes], CallKeys] = {}
+
+    def key(self, recording: Recording) -> str:
+        parts = recording.parts
+        params = canonical_json(parts.params)
+        same = (recording.call.value, parts.prompt, recording.model, params)
+        maker = self._makers.get(same)
+        if maker is None:
+            maker = self._makers[same] = CallKeys(
+                call=recording.call,
+                prompt=parts.prompt,
+                model=recording.model,
+                params=parts.params,
+            )
+        return maker.key(parts.inputs, recording.take)
+
+
+def _prove(raw: bytes, keys: _KeyCheck) -> Recording:
+    try:
+        value = parse_json(raw)
+    except JsonProblem as problem:
+        raise _Damage(problem.detail) from None
+    version = value.get("v") if isinstance(value, dict) else None
+    if isinstance(version, int) and version > FORMAT_VERSION:
+        raise _Damage(f"has format version {version}, which is newer than this Proctor")
+    try:
+        recording = msgspec.convert(value, Recording)
+    except msgspec.ValidationError as error:
+        message = str(error)
+        raise _Damage(f"is not a recording: {message[:1].lower()}{message[1:]}") from None
+    if version != FORMAT_VERSION:
+        raise _Damage(f"has format version {version}, which does not exist")
+    if recording.key != keys.key(recording):
+        raise _Damage("has a key that does not follow from its parts")
+    return recording
+
+
+def _damaged(cassette: Cassette, number: int, what: str) -> CassetteError:
+    return CassetteError(
+        f"this recording {what}",
+        code="P6403",
+        hint="restore the line from version control, or delete it and record again",
+        where=f"{cassette.shown}:{number}",
+    )
+
+
+class Replay:
+    """Answers the calls of one subject from a cassette, and from nothing else.
+
+    Args:
+        cassette: The recordings.
+        subject: Who is asked.
+        command: The command that would record what is missing.
+    """
+
+    def __init__(self, cassette: Cassette, subject: Subject, command: str) -> None:
+        self._cassette = cassette
+        self._subject = subject
+        self._command = command
+        self._keys = CallKeys(
+            call=CallKind.ANSWER,
+            prompt=subject.prompt.bundle_sha256,
+            model=subject.model.ref,
+            params=subject.model.params,
+        )
+
+    def answer(self, call: Call) -> Answered:
+        """The recorded answer to one row.
+
+        Raises:
+            CassetteError: P6402 when there is none, saying how the nearest recording differs.
+        """
+        found = self._cassette.find(self._keys.key(call.inputs_sha256, call.take))
+        if found is None:
+            why = explain_miss(self._cassette, self._subject, call)
+            raise CassetteError(
+                f"no recording: {why}", code="P6402", hint=f"`{self._command}` records it"
+            )
+        return found
+
+
+def explain_miss(cassette: Cassette, subject: Subject, call: Call) -> str:
+    """Why a call has no recording: what differs from the nearest one of the same case."""
+    if cassette.is_missing:
+        return f"no cassette at {cassette.shown}"
+    candidates = list(cassette.of_case(CallKind.ANSWER, call.case))
+    if not candidates:
+        return f"this case is not in {cassette.shown}"
+    differences = [_differences(one, subject, call) for one in candidates]
+    nearest = min(differences, key=len)
+    if nearest:
+        return ", ".join(nearest)
+    takes = [
+        one.take for one, differs in zip(candidates, differences, strict=True) if not differs
+    ]
+    return f"recorded {_spell_takes(takes)}, asked for {call.take}"
+
+
+def _differences(recording: Recording, subject: Subject, call: Call) -> list[str]:
+    parts = recording.parts
+    differences: list[str] = []
+    if parts.prompt != subject.prompt.bundle_sha256:
+        differences.append("prompt changed")
+    if parts.inputs != call.inputs_sha256:
+        differences.append("inputs changed")
+    if recording.model != subject.model.ref:
+        differences.append(f"model {recording.model} -> {subject.model.ref}")
+    return differences + list(_changed_params(parts.params, subject.model.params))
+
+
+def _changed_params(recorded: JsonObject, asked: JsonObject) -> Iterator[str]:
+    for name in sorted({*recorded, *asked}):
+        before, now = _spell(recorded, name), _spell(asked, name)
+        if before != now:
+            yield f"{name} {before} -> {now}"
+
+
+def _spell(params: JsonObject, name: str) -> str:
+    if name not in params:
+        return "not set"
+    value: Json = params[name]
+    text = canonical_json(value).decode("utf-8")
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _spell_takes(takes: Iterable[int]) -> str:
+    ordered = sorted(takes)
+    if len(ordered) == 1:
+        return f"take {ordered[0]}"
+    if ordered == list(range(ordered[0], ordered[-1] + 1)):
+        return f"takes {ordered[0]}-{ordered[-1]}"
+    return f"takes {', '.join(map(str, ordered))}"

@@ -1,0 +1,101 @@
+"""What Proctor raises on purpose, and the exit codes it maps to.
+
+    ProctorError                  code, message, hint, where
+    ├── UsageError         P60xx  what was asked for cannot be carried out
+    ├── DatasetError       P61xx  a dataset or one of its cases
+    ├── SuiteError         P62xx  a suite, a prompt or a rubric
+    ├── CassetteError      P64xx  the recordings of a suite
+    ├── FileError          P68xx  a file that is malformed or must not be opened
+    └── ManyProblems              several of the above, found before the first call
+
+An exception stops the run. What spoils one row only is a value in the report instead.
+`cli/main.py` is the one place that turns an exception into an exit code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """What the process says to the shell."""
+
+    OK = 0
+    """Every threshold holds."""
+    FAILED = 1
+    """Measured, and a threshold does not hold."""
+    CANNOT = 2
+    """The request cannot be carried out; nothing was run."""
+    UNMEASURED = 3
+    """Nothing failed, but something could not be measured."""
+    FAULT = 70
+    """A fault of Proctor itself."""
+    INTERRUPTED = 130
+    """Stopped from the keyboard."""
+
+
+class ProctorError(Exception):
+    """Base of everything Proctor raises on purpose.
+
+    Args:
+        message: What happened, names in backticks. Never a secret, never a value of a dataset.
+        code: The documented code, like `P6201`.
+        hint: The next step for the reader, or None.
+        where: The place, as `file` or `file:line`, or None.
+    """
+
+    def __init__(
+        self, message: str, *, code: str, hint: str | None = None, where: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.hint = hint
+        self.where = where
+
+    def problems(self) -> Iterator[ProctorError]:
+        """Each single problem this error stands for; itself, unless it is a collection."""
+        yield self
+
+
+class UsageError(ProctorError):
+    """What was asked for cannot be carried out (P60xx)."""
+
+
+class DatasetError(ProctorError):
+    """A dataset, or one of its cases, cannot be used (P61xx)."""
+
+
+class SuiteError(ProctorError):
+    """A suite, prompt or rubric cannot be used (P62xx)."""
+
+
+class CassetteError(ProctorError):
+    """The recordings of a suite cannot be used (P64xx)."""
+
+
+class FileError(ProctorError):
+    """A file is malformed, or must not be opened (P68xx)."""
+
+
+class ManyProblems(ProctorError):
+    """Several problems found before the first call, to be listed together."""
+
+    def __init__(self, problems: Sequence[ProctorError]) -> None:
+        first = problems[0]
+        super().__init__(first.message, code=first.code, hint=first.hint, where=first.where)
+        self._problems = tuple(problems)
+
+    def problems(self) -> Iterator[ProctorError]:
+        """Each problem, in the order it was found."""
+        for problem in self._problems:
+            yield from problem.problems()
+
+
+def raise_all(problems: Sequence[ProctorError]) -> None:
+    """Raise what was collected: nothing, the one problem, or all of them together."""
+    if len(problems) == 1:
+        raise problems[0]
+    if problems:
+        raise ManyProblems(problems)

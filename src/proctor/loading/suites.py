@@ -1,0 +1,363 @@
+"""Suites: `evals/<name>.eval.yaml`, read and checked, up to the point where cases are needed."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path as FilePath
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta, Struct
+
+from proctor.documents import Document, Path, StructReader, name_of
+from proctor.errors import ProctorError, SuiteError, UsageError
+from proctor.loading.files import list_files, read_document
+from proctor.loading.prompts import LoadedPrompt, ModelRef, Prompts
+from proctor.records import (
+    AssertionSpec,
+    Json,
+    JsonObject,
+    ModelChoice,
+    Severity,
+    Subject,
+    Thresholds,
+)
+from proctor.registry import assertion_kinds, did_you_mean
+from proctor.safe_io import inside
+
+ENDINGS = (".eval.yaml", ".eval.yml", ".eval.json")
+
+MAX_ASSERTIONS = 20
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]*\Z")
+
+
+class ModelOverride(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One of a suite's `models`, with params that override the prompt's."""
+
+    ref: ModelRef
+    params: JsonObject = {}
+
+
+class DatasetFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`dataset` as a mapping."""
+
+    path: str
+
+
+class ThresholdsFile(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """`thresholds` as written; the ranges are checked when it is read."""
+
+    pass_rate: float = 1.0
+    max_error_rate: float = 0.0
+    min_measured: float = 1.0
+    max_cost_usd: float | None = None
+
+
+class SuiteFile(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """A suite as it stands in its file. Assertions are read kind by kind."""
+
+    dataset: str | DatasetFile
+    assertions: list[Json]
+    schema_: str | None = msgspec.field(default=None, name="$schema")
+    description: str | None = None
+    prompt: str | None = None
+    prompts: Annotated[list[str], Meta(min_length=1, max_length=8)] | None = None
+    models: Annotated[list[Json], Meta(min_length=1, max_length=8)] | None = None
+    thresholds: ThresholdsFile = ThresholdsFile()
+    tiers: Annotated[tuple[str, ...], Meta(min_length=1)] = ("full",)
+
+
+class LoadedAssertion(Struct, frozen=True):
+    """An assertion as written, typed by its kind, and where it stands."""
+
+    spec: AssertionSpec
+    where: str
+
+
+class LoadedSubject(Struct, frozen=True):
+    """A subject with the prompt's parsed templates."""
+
+    subject: Subject
+    prompt: LoadedPrompt
+
+
+class SuiteDefinition(Struct, frozen=True, kw_only=True):
+    """A suite that has been read: everything but its cases and the compiled assertions.
+
+    What could not be read is missing, with a problem noted; the rest is still checked. Paths are
+    relative to the project root.
+    """
+
+    name: str
+    path: str
+    tiers: tuple[str, ...]
+    subjects: tuple[LoadedSubject, ...]
+    dataset: str
+    dataset_where: str
+    assertions: tuple[LoadedAssertion, ...]
+    thresholds: Thresholds
+
+    @property
+    def folder(self) -> str:
+        """The folder that paths in the suite are relative to."""
+        return self.path.rpartition("/")[0]
+
+
+def suite_name(path: str) -> str:
+    """The name of the suite in this file: the file's name without its ending."""
+    name = path.rpartition("/")[2]
+    return next(name.removesuffix(ending) for ending in ENDINGS if name.endswith(ending))
+
+
+def find_suites(root: FilePath, folder: str, wanted: Sequence[str]) -> list[str]:
+    """The suite files of a project, in path order.
+
+    Args:
+        root: The project's folder.
+        folder: Where suites are, relative to the root.
+        wanted: Names of suites, or paths of their files; empty for all.
+
+    Raises:
+        UsageError: P6001 when there are none, or a wanted one is not there.
+    """
+    paths = list_files(root, folder, ENDINGS)
+    if not paths:
+        raise UsageError(
+            f"0 suites: there is no `*.eval.yaml` under `{folder}/`",
+            code="P6001",
+            hint=f"write `{folder}/<name>.eval.yaml`",
+        )
+    if not wanted:
+        return paths
+    found: list[str] = []
+    for want in wanted:
+        matching = [path for path in paths if want in (suite_name(path), path)]
+        if not matching:
+            names = [suite_name(path) for path in paths]
+            raise UsageError(
+                f"0 of {len(paths)} suites are called `{want}`",
+                code="P6001",
+                hint=did_you_mean(want, names) or f"suites: {', '.join(names[:8])}",
+            )
+        found += matching
+    return [path for path in paths if path in found]
+
+
+def load_suite(
+    root: FilePath, path: str, prompts: Prompts
+) -> tuple[SuiteDefinition | None, list[ProctorError]]:
+    """Read one suite, and every problem with it."""
+    try:
+        document = read_document(root, path, error=SuiteError, code="P6201")
+    except ProctorError as problem:
+        return None, [problem]
+    reader = StructReader(document, error=SuiteError, code="P6201")
+    name = suite_name(path)
+    if not _NAME.match(name):
+        reader.problem(
+            f"`{name}` is not a suite name",
+            (),
+            hint="rename the file with lower-case letters, digits and dashes",
+        )
+    file = reader.read(SuiteFile, document.value)
+    assertions = _assertions(document.value, reader)
+    if file is None:
+        return None, reader.problems
+    dataset, dataset_where = _dataset(file, document, reader)
+    definition = SuiteDefinition(
+        name=name,
+        path=path,
+        tiers=file.tiers,
+        subjects=tuple(_subjects(file, document, prompts, reader)),
+        dataset=dataset,
+        dataset_where=dataset_where,
+        assertions=assertions,
+        thresholds=_thresholds(file.thresholds, reader),
+    )
+    return definition, reader.problems
+
+
+def duplicate_names(paths: Sequence[str]) -> Iterator[ProctorError]:
+    """A problem for each suite whose name another file has already."""
+    first: dict[str, str] = {}
+    for path in paths:
+        name = suite_name(path)
+        if name in first:
+            yield SuiteError(
+                f"the suite name `{name}` is taken by `{first[name]}`",
+                code="P6201",
+                hint="rename one of the files",
+                where=path,
+            )
+        first.setdefault(name, path)
+
+
+def _dataset(file: SuiteFile, document: Document, reader: StructReader) -> tuple[str, str]:
+    written = file.dataset if isinstance(file.dataset, str) else file.dataset.path
+    where = document.where(("dataset",))
+    try:
+        return inside(written, base=document.name.rpartition("/")[0], where=where), where
+    except ProctorError as problem:
+        reader.problems.append(problem)
+        return "", where
+
+
+def _assertions(value: Json, reader: StructReader) -> tuple[LoadedAssertion, ...]:
+    written = value.get("assertions") if isinstance(value, dict) else None
+    if not isinstance(written, list):
+        return ()
+    if not written:
+        reader.problem(
+            "a suite without assertions can never fail",
+            ("assertions",),
+            hint="write at least one assertion",
+            code="P6202",
+        )
+    if len(written) > MAX_ASSERTIONS:
+        reader.problem(
+            f"{len(written)} assertions are more than {MAX_ASSERTIONS}", ("assertions",)
+        )
+    read = [
+        _assertion(one, ("assertions", index), reader) for index, one in enumerate(written)
+    ]
+    assertions = tuple(one for one in read if one is not None)
+    seen: set[str] = set()
+    for index, one in enumerate(read):
+        if one is not None and one.spec.id in seen:
+            reader.problem(
+                f"two assertions have the id `{one.spec.id}`", ("assertions", index, "id")
+            )
+        if one is not None:
+            seen.add(one.spec.id)
+    if assertions and all(one.spec.severity is Severity.WARN for one in assertions):
+        reader.problem(
+            "every assertion is `severity: warn`, so the suite can never fail",
+            ("assertions",),
+            hint="leave `severity` out of at least one",
+            code="P6202",
+        )
+    return assertions
+
+
+def _assertion(written: Json, path: Path, reader: StructReader) -> LoadedAssertion | None:
+    if not isinstance(written, dict):
+        reader.problem(
+            f"an assertion must be a mapping with `id` and `kind`, not {name_of(written)}", path
+        )
+        return None
+    kind_name = written.get("kind")
+    if not isinstance(kind_name, str):
+        reader.problem(
+            "an assertion needs a `kind`",
+            path,
+            hint=f"kinds: {', '.join(assertion_kinds.names())}",
+        )
+        return None
+    kind = assertion_kinds.get(kind_name)
+    if kind is None:
+        names = assertion_kinds.names()
+        reader.problem(
+            f"there is no assertion kind `{kind_name}`",
+            (*path, "kind"),
+            hint=did_you_mean(kind_name, names) or f"kinds: {', '.join(names)}",
+        )
+        return None
+    spec = reader.read(kind.Spec, written, path)
+    return None if spec is None else LoadedAssertion(spec, reader.document.where(path))
+
+
+def _subjects(
+    file: SuiteFile, document: Document, prompts: Prompts, reader: StructReader
+) -> Iterator[LoadedSubject]:
+    if (file.prompt is None) == (file.prompts is None):
+        reader.problem(
+            "a suite needs exactly one of `prompt` and `prompts`",
+            ("prompts",) if file.prompts is not None else (),
+            hint="name one prompt with `prompt`, or several with `prompts`",
+        )
+        return
+    if file.prompt is not None:
+        references: list[tuple[str, Path]] = [(file.prompt, ("prompt",))]
+    else:
+        references = [(name, ("prompts", n)) for n, name in enumerate(file.prompts or [])]
+    overrides = _models(file, reader)
+    seen: set[str] = set()
+    for reference, path in references:
+        loaded = prompts.get(reference, document.where(path))
+        if loaded is None:
+            continue
+        if loaded.prompt.id in seen:
+            reader.problem(f"the prompt `{loaded.prompt.id}` is named twice", path)
+            continue
+        seen.add(loaded.prompt.id)
+        for model in _models_of(loaded, overrides, path, reader):
+            yield LoadedSubject(Subject(prompt=loaded.prompt, model=model), loaded)
+
+
+def _models_of(
+    loaded: LoadedPrompt,
+    overrides: list[ModelOverride] | None,
+    path: Path,
+    reader: StructReader,
+) -> Iterator[ModelChoice]:
+    own = loaded.prompt.model
+    if overrides is None:
+        if own is None:
+            reader.problem(
+                f"the prompt `{loaded.prompt.id}` has no model, and the suite names none",
+                path,
+                hint="write `model` in the prompt, or `models` in the suite",
+            )
+        else:
+            yield own
+        return
+    params = {} if own is None else own.params
+    for override in overrides:
+        yield ModelChoice(ref=override.ref, params={**params, **override.params})
+
+
+def _models(file: SuiteFile, reader: StructReader) -> list[ModelOverride] | None:
+    if file.models is None:
+        return None
+    overrides: list[ModelOverride] = []
+    seen: set[str] = set()
+    for index, written in enumerate(file.models):
+        path: Path = ("models", index)
+        mapping = {"ref": written} if isinstance(written, str) else written
+        override = reader.read(ModelOverride, mapping, path)
+        if override is None:
+            continue
+        if override.ref in seen:
+            reader.problem(f"the model `{override.ref}` is named twice", path)
+        seen.add(override.ref)
+        overrides.append(override)
+    return overrides
+
+
+def _thresholds(file: ThresholdsFile, reader: StructReader) -> Thresholds:
+    in_range = {
+        "passRate": (0 < file.pass_rate <= 1, "above 0, at most 1"),
+        "minMeasured": (0 < file.min_measured <= 1, "above 0, at most 1"),
+        "maxErrorRate": (0 <= file.max_error_rate < 1, "from 0 to below 1"),
+        "maxCostUsd": (
+            file.max_cost_usd is None
+            or (file.max_cost_usd >= 0 and math.isfinite(file.max_cost_usd)),
+            "0 or more",
+        ),
+    }
+    for name, (fits, allowed) in in_range.items():
+        if not fits:
+            reader.problem(
+                f"the threshold `{name}` must be {allowed}",
+                ("thresholds", name),
+                hint="a threshold outside its range can never fail, or never hold",
+                code="P6202",
+            )
+    return Thresholds(
+        **{name: getattr(file, name) for name in Thresholds.__struct_fields__}
+    )
+
+
+

@@ -1,0 +1,71 @@
+"""From a suite to its ordered rows, and what a call could cost at most."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from proctor.config import Price
+from proctor.errors import UsageError
+from proctor.records import Request, encode_json
+
+MAX_ROWS = 1_000_000
+PREAMBLE_TOKENS = 2_000
+"""What a provider may put around a request, in tokens, estimated from above."""
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """The rows of one suite, the same for every way of running it.
+
+    Args:
+        subjects: How many subjects sit the exam.
+        cases: How many cases the dataset has.
+        repeats: How often each row is repeated.
+    """
+
+    subjects: int
+    cases: int
+    repeats: int = 1
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are in all."""
+        return self.subjects * self.cases * self.repeats
+
+    def rows_of_subject(self) -> Iterator[tuple[int, int]]:
+        """The place of the case and the repeat of each row of one subject, in order."""
+        for case in range(self.cases):
+            for repeat in range(1, self.repeats + 1):
+                yield case, repeat
+
+
+def plan_rows(*, suite: str, subjects: int, cases: int) -> Plan:
+    """The plan of one suite.
+
+    Raises:
+        UsageError: P6102 when it has more rows than one run can hold.
+    """
+    plan = Plan(subjects=subjects, cases=cases)
+    if plan.rows > MAX_ROWS:
+        raise UsageError(
+            f"the suite `{suite}` plans {plan.rows} rows, more than {MAX_ROWS}",
+            code="P6102",
+            hint="split the dataset, or name fewer prompts and models",
+        )
+    return plan
+
+
+def worst_cost_usd(request: Request, price: Price | None) -> float | None:
+    """What one call could cost at most, in USD.
+
+    Every byte of the request counts as a token, the answer as `maxTokens` long.
+
+    Returns:
+        None when there is no price, or no limit to the answer.
+    """
+    limit = request.model.params.get("maxTokens")
+    if price is None or not isinstance(limit, int):
+        return None
+    sent = len(encode_json({"messages": request.messages, "schema": request.output_schema}))
+    return ((sent + PREAMBLE_TOKENS) * price.input + limit * price.output) / 1_000_000

@@ -1,0 +1,163 @@
+"""The seams: what a part must offer to be plugged in.
+
+Built-in parts fit these the way somebody else's would. They are small on purpose: everything a
+part needs comes in through the arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import ClassVar, Protocol
+
+from proctor.records import (
+    Answered,
+    AssertionSpec,
+    Case,
+    CaseResult,
+    Check,
+    JsonObject,
+    Outcome,
+    RenderOptions,
+    ReportHead,
+    Request,
+    RowResult,
+    Subject,
+)
+
+
+class CaseSource(Protocol):
+    """A dataset as an index: its cases are read one at a time, never all held."""
+
+    path: str
+    sha256: str
+
+    def __len__(self) -> int:
+        """How many cases there are."""
+        ...
+
+    def case(self, index: int) -> Case:
+        """Read one case again, by its 0-based place."""
+        ...
+
+
+class Provider(Protocol):
+    """Somebody who answers requests over a network."""
+
+    async def complete(self, request: Request) -> Answered:
+        """Ask once. Retries, limits and money are the caller's business."""
+        ...
+
+
+class Target(Protocol):
+    """What is under test: it turns a case into an answer."""
+
+    def request(self, case: Case) -> Request:
+        """What would be sent for this case."""
+        ...
+
+
+class AnswerSource(Protocol):
+    """Where the answers of a run come from: the cassette, or something live."""
+
+    def answer(self, subject: Subject, case: Case, repeat: int) -> Answered:
+        """The answer to one row.
+
+        Raises:
+            ProctorError: When there is none; its code and message go into the row.
+        """
+        ...
+
+
+class Scope(Protocol):
+    """What an assertion may ask for while it is being compiled."""
+
+    output_schema: JsonObject | None
+    """The output contract of the prompt as a JSON Schema, None for free text."""
+    regex_timeout_s: float
+
+    def read_schema(self, path: str) -> object:
+        """Read a JSON Schema file of the project, by a path relative to the suite."""
+        ...
+
+
+class Assertion(Protocol):
+    """A compiled assertion: made once per suite and subject, asked once per row."""
+
+    spec: AssertionSpec
+
+    def needs(self, case: Case) -> str | None:
+        """What this case lacks for the assertion to be asked, as a sentence, or None."""
+        ...
+
+    def check(self, answered: Answered, case: Case) -> Check:
+        """Judge one answer. A wrong answer is a failed check, never an exception."""
+        ...
+
+
+class AssertionKind(Protocol):
+    """A kind of assertion as the registry holds it."""
+
+    Spec: ClassVar[type[AssertionSpec]]
+
+    @staticmethod
+    def compile(spec: AssertionSpec, scope: Scope) -> Assertion:
+        """Make the assertion ready.
+
+        Raises:
+            SuiteError: P6201 when the spec cannot work, P6202 when it could never fail.
+        """
+        ...
+
+
+class RowRunner(Protocol):
+    """Runs one row and never raises for what is wrong with the row itself."""
+
+    def __call__(self, case: Case, repeat: int) -> RowResult:
+        """Answer and check one row."""
+        ...
+
+
+class Executor(Protocol):
+    """Runs the rows of a plan, in whatever order, and yields results in plan order."""
+
+    def run(self, rows: Iterable[tuple[Case, int]], run_row: RowRunner) -> Iterator[RowResult]:
+        """Yield one result per row, in the order of `rows`."""
+        ...
+
+
+class Cases(Protocol):
+    """The cases of one subject of a report, which can be read again and again."""
+
+    def __len__(self) -> int:
+        """How many cases there are."""
+        ...
+
+    def __iter__(self) -> Iterator[CaseResult]:
+        """Each case, in dataset order."""
+        ...
+
+    def lines(self) -> Iterator[bytes]:
+        """Each case as its compact JSON, in dataset order."""
+        ...
+
+    def having(self, *outcomes: Outcome) -> Iterator[CaseResult]:
+        """Only the cases with one of these outcomes."""
+        ...
+
+
+class Renderer(Protocol):
+    """Turns a report into UTF-8 chunks; it touches no file and no terminal."""
+
+    def __call__(self, report: Report, options: RenderOptions) -> Iterator[bytes]:
+        """Yield the report piece by piece."""
+        ...
+
+
+class Report(Protocol):
+    """A report: its head, and per suite and subject the cases."""
+
+    head: ReportHead
+
+    def cases(self, suite: int, subject: int) -> Cases:
+        """The cases of one subject, by its place in `head.suites[suite].subjects`."""
+        ...

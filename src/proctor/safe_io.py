@@ -1,0 +1,176 @@
+"""Files of a project that must not be trusted: opened without following links, written whole.
+
+A path in a project file is relative to the root and stays below it. It is opened component by
+component from the root's directory descriptor, so a link placed anywhere below the root is refused
+and not followed, also when it appears between two looks.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO
+
+from proctor.errors import FileError, UsageError
+
+MEBIBYTE = 1024 * 1024
+MAX_PROJECT_FILE = MEBIBYTE
+"""Suites, prompts, configs."""
+
+_DRIVE_OR_SCHEME = re.compile(r"\A[A-Za-z][A-Za-z0-9+.-]*:")
+
+
+def inside(path: str, *, base: str = "", where: str | None = None) -> str:
+    """A path of a project file as its normal form, relative to the root.
+
+    Args:
+        path: As written. `..` is fine as long as it stays below the root.
+        base: The folder it is relative to, itself relative to the root.
+        where: The place of the path in a file, for the message.
+
+    Returns:
+        A POSIX path without `.` or `..`.
+
+    Raises:
+        FileError: P6805 when the path is absolute, has a drive, a scheme or NUL, or leaves the
+            root.
+    """
+    if "\0" in path or not path:
+        raise _unsafe("an empty path, or one with NUL, is not a file", where)
+    if path.startswith(("/", "\\")) or _DRIVE_OR_SCHEME.match(path):
+        raise _unsafe(f"`{path}` is not a path relative to the project", where)
+    parts: list[str] = []
+    for part in (*PurePosixPath(base).parts, *path.replace("\\", "/").split("/")):
+        if part == "..":
+            if not parts:
+                raise _unsafe(f"`{path}` leaves the project", where)
+            parts.pop()
+        elif part not in ("", "."):
+            parts.append(part)
+    if not parts:
+        raise _unsafe(f"`{path}` is a folder, not a file", where)
+    return "/".join(parts)
+
+
+def open_inside(root: Path, relative: str, *, where: str | None = None) -> BinaryIO:
+    """Open a regular file below `root` for reading, following no link on the way.
+
+    Args:
+        root: The folder everything must stay below; links in its own path are the caller's.
+        relative: A path as `inside` returns it.
+        where: What refers to the file, for the message.
+
+    Raises:
+        FileError: P6805 for a link, folder, FIFO or device.
+        OSError: When a component is missing or cannot be read.
+    """
+    *folders, name = relative.split("/")
+    directory = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for folder in folders:
+            flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+            below = _open_component(folder, flags, directory, relative, where)
+            os.close(directory)
+            directory = below
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        file = _open_component(name, flags, directory, relative, where)
+    finally:
+        os.close(directory)
+    kind = os.fstat(file).st_mode
+    if not stat.S_ISREG(kind):
+        os.close(file)
+        what = "a folder" if stat.S_ISDIR(kind) else "a pipe or device"
+        raise _unsafe(f"`{relative}` is {what}, not a file", where)
+    return os.fdopen(file, "rb")
+
+
+def _open_component(
+    name: str, flags: int, directory: int, relative: str, where: str | None
+) -> int:
+    try:
+        return os.open(name, flags, dir_fd=directory)
+    except OSError as error:
+        is_link = error.errno == errno.ELOOP or (
+            error.errno == errno.ENOTDIR and _is_link(name, directory)
+        )
+        if is_link:
+            raise _unsafe(f"`{relative}` goes through the link `{name}`", where) from None
+        raise
+
+
+def _is_link(name: str, directory: int) -> bool:
+    mode = os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode
+    return stat.S_ISLNK(mode)
+
+
+def read_inside(
+    root: Path, relative: str, *, limit: int = MAX_PROJECT_FILE, where: str | None = None
+) -> bytes:
+    """The bytes of a regular file below `root`, at most `limit` of them.
+
+    Raises:
+        FileError: P6805 as `open_inside`, or when the file is larger than `limit`.
+        OSError: When a component is missing or cannot be read.
+    """
+    with open_inside(root, relative, where=where) as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise FileError(
+            f"`{relative}` is larger than {limit // 1024} KiB",
+            code="P6805",
+            hint="split the file",
+            where=where or relative,
+        )
+    return data
+
+
+def reason_of(error: OSError) -> str:
+    """Why the system refused, in its own words, without the path."""
+    return (error.strerror or type(error).__name__).lower()
+
+
+def write_whole(path: Path, chunks: Iterable[bytes]) -> None:
+    """Write a file so that it is there whole or not at all.
+
+    A file that exists is replaced when everything has been written. A link, folder or device of
+    that name is left alone.
+
+    Raises:
+        UsageError: P6004 when it cannot be written.
+    """
+    try:
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            raise UsageError(
+                f"`{path}` exists and is not a regular file",
+                code="P6004",
+                hint="name a file that may be replaced, or one that is not there",
+            )
+        partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        try:
+            with os.fdopen(descriptor, "wb", buffering=MEBIBYTE) as file:
+                for chunk in chunks:
+                    file.write(chunk)
+            partial.replace(path)
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise UsageError(
+            f"`{path}` cannot be written: {reason_of(error)}",
+            code="P6004",
+            hint="name a file in a folder that exists and has room",
+        ) from error
+
+
+def _unsafe(message: str, where: str | None) -> FileError:
+    return FileError(
+        message,
+        code="P6805",
+        hint="use the relative path of a regular file below the project's folder",
+        where=where,
+    )

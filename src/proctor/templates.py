@@ -1,0 +1,150 @@
+r"""Prompt templates: `{{input.name}}` is replaced once, and nothing else is special.
+
+`{{name}}` is a shorthand and `{{input.a.b}}` reads a field of an object. `\{{` stands for a
+literal `{{`. What is inserted is never looked at again, so text in the data that looks like a
+placeholder comes out as it went in.
+"""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+from proctor.canonical import canonical_json
+from proctor.records import FieldSpec, Json, JsonObject
+from proctor.registry import did_you_mean
+
+_BRACES = re.compile(r"\\\{\{|\{\{([^{}]*)\}\}|\{\{")
+_NAME = re.compile(r"\s*([A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*)\s*\Z", re.ASCII)
+
+
+class Placeholder(Struct, frozen=True):
+    """A place where a value goes. `path` starts with the name of an input."""
+
+    path: tuple[str, ...]
+
+
+Part = str | Placeholder
+
+
+class TemplateProblem(ValueError):
+    """A template that cannot be used.
+
+    Args:
+        detail: A sentence.
+        line: The 0-based line within the template.
+        hint: What to do about it.
+    """
+
+    def __init__(self, detail: str, line: int, hint: str | None) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.line = line
+        self.hint = hint
+
+
+class MissingValue(ValueError):
+    """A placeholder has no value in a case. `path` is spelled with dots."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
+
+
+def parse_template(text: str, inputs: dict[str, FieldSpec]) -> tuple[list[Part], list[TemplateProblem]]:
+    """A template as literal text and placeholders, and what is wrong with it.
+
+    Args:
+        text: The template.
+        inputs: The declared inputs that placeholders may name.
+    """
+    parts: list[Part] = []
+    problems: list[TemplateProblem] = []
+    end = 0
+    for match in _BRACES.finditer(text):
+        parts.append(text[end : match.start()])
+        end = match.end()
+        if match.group().startswith("\\"):
+            parts.append("{{")
+            continue
+        try:
+            parts.append(_placeholder(match.group(1), inputs))
+        except _Unknown as unknown:
+            line = text.count("\n", 0, match.start())
+            problems.append(TemplateProblem(str(unknown), line, unknown.hint))
+    parts.append(text[end:])
+    return [part for part in parts if part != ""], problems
+
+
+def render(parts: list[Part], values: JsonObject) -> str:
+    """The template with its values: strings as they are, everything else as canonical JSON.
+
+    Raises:
+        MissingValue: When a placeholder has no value.
+    """
+    return "".join(
+        part if isinstance(part, str) else _spell(value_at(part, values)) for part in parts
+    )
+
+
+def value_at(placeholder: Placeholder, values: JsonObject) -> Json:
+    """The value a placeholder stands for.
+
+    Raises:
+        MissingValue: When the values have none.
+    """
+    value: Json = values
+    for name in placeholder.path:
+        if not isinstance(value, dict) or name not in value:
+            raise MissingValue(".".join(placeholder.path))
+        value = value[name]
+    return value
+
+
+class _Unknown(ValueError):
+    def __init__(self, detail: str, hint: str | None) -> None:
+        super().__init__(detail)
+        self.hint = hint
+
+
+def _placeholder(body: str | None, inputs: dict[str, FieldSpec]) -> Placeholder:
+    name = None if body is None else _NAME.match(body)
+    if name is None:
+        shown = "{{" if body is None else "{{" + body + "}}"
+        raise _Unknown(
+            f"`{shown}` is not a placeholder",
+            "placeholders are written {{input.name}}; write \\{{ for two literal braces",
+        )
+    path = tuple(name.group(1).split("."))
+    if path[0] == "input" and len(path) > 1:
+        path = path[1:]
+    _require_declared(path, inputs)
+    return Placeholder(path)
+
+
+def _require_declared(path: tuple[str, ...], inputs: dict[str, FieldSpec]) -> None:
+    fields: dict[str, FieldSpec] | None = inputs
+    for depth, name in enumerate(path):
+        if fields is None:
+            return
+        if name not in fields:
+            spelled = ".".join(path)
+            holder = f"`{'.'.join(path[:depth])}` has no field" if depth else "there is no input"
+            declared = ", ".join(sorted(fields)) or "none"
+            raise _Unknown(
+                f"the placeholder `{{{{{spelled}}}}}` names nothing: {holder} `{name}`",
+                did_you_mean(name, fields) or f"declared: {declared}",
+            )
+        field = fields[name]
+        if field.type != "object" and depth < len(path) - 1:
+            raise _Unknown(
+                f"the placeholder `{{{{{'.'.join(path)}}}}}` reads a field of `{name}`, "
+                f"which is of type {field.type}",
+                None,
+            )
+        fields = field.fields
+
+
+def _spell(value: Json) -> str:
+    return value if isinstance(value, str) else canonical_json(value).decode("utf-8")

@@ -8,7 +8,6 @@ floats below 2^53 as integers. One value has one spelling on every platform and 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from hashlib import sha256
 
 from proctor.records import CallKind, Json, JsonObject
@@ -28,8 +27,8 @@ def canonical_json(value: Json) -> bytes:
     A lone surrogate, which UTF-8 cannot hold, becomes its `\udxxx` escape.
 
     Raises:
-        ValueError: For NaN, an infinity, or a value that contains itself.
-        TypeError: For what is not JSON.
+        ValueError: For NaN or an infinity.
+        TypeError: For what is not JSON, keys that are not strings among it.
 
     Example:
         >>> canonical_json({"b": 1.0, "a": [-0.0, 1e21, True]})
@@ -43,14 +42,18 @@ def _with_plain_integers(value: Json) -> Json:
         if value.is_integer() and -_INTEGRAL_LIMIT < value < _INTEGRAL_LIMIT:
             return int(value)
         return value
-    if isinstance(value, Mapping):
-        for member in value.values():
-            if isinstance(member, (float, Mapping, list, tuple)):
-                return {key: _with_plain_integers(member) for key, member in value.items()}
-        return value
+    if isinstance(value, dict):
+        return {_string(key): _with_plain_integers(member) for key, member in value.items()}
     if isinstance(value, (list, tuple)):
         return [_with_plain_integers(member) for member in value]
     return value
+
+
+def _string(key: Json) -> str:
+    # The encoder would spell 1 and "1" alike, and two values would share a digest.
+    if not isinstance(key, str):
+        raise TypeError(f"a key must be a string, not {type(key).__name__}")
+    return key
 
 
 def sha256_hex(data: bytes) -> str:

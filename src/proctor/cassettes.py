@@ -7,6 +7,7 @@ a row asks for it. A cassette is never written here.
 
 from __future__ import annotations
 
+import os
 from array import array
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
@@ -14,26 +15,20 @@ from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
-from msgspec import Struct
 
 from proctor.canonical import FORMAT_VERSION, CallKeys, canonical_json
 from proctor.errors import CassetteError, ProctorError
-from proctor.records import Answered, CallKind, Json, JsonObject, Recording, Subject
+from proctor.records import Answered, Call, CallKind, Json, JsonObject, Recording, Subject
 from proctor.safe_io import MEBIBYTE, open_inside, reason_of
 from proctor.strict_json import JsonProblem, parse_json
 
 MODE = "replay"
 MAX_LINE = 16 * MEBIBYTE
+MAX_KEY_MAKERS = 256
+MAX_SHOWN = 60
+MAX_TAKES_SHOWN = 8
 
 _decode_recording = msgspec.json.Decoder(Recording).decode
-
-
-class Call(Struct, frozen=True, gc=False):
-    """What a row asks for: the inputs by their digest, and the take."""
-
-    case: str
-    inputs_sha256: str
-    take: int
 
 
 class Cassette:
@@ -108,8 +103,7 @@ class Cassette:
 
     def _read(self, place: int) -> Recording:
         assert self._file is not None  # noqa: S101 - there are no places without a file
-        self._file.seek(self._offsets[place])
-        raw = self._file.read(self._lengths[place])
+        raw = os.pread(self._file.fileno(), self._lengths[place], self._offsets[place])
         if sha256(raw).digest() != self._digest(place):
             raise CassetteError(
                 f"`{self.shown}` changed while it was being used",
@@ -134,20 +128,22 @@ def open_cassette(folder: Path, suite: str, shown: str) -> tuple[Cassette, list[
 
     Returns:
         The cassette, empty when there is no file, and every problem: P6403 for a damaged line,
-        P6404 for a key that stands twice.
+        P6404 for a key that stands twice, P6805 for a link or folder of that name.
     """
     try:
         file = open_inside(folder, f"{suite}.jsonl", where=shown)
     except FileNotFoundError:
         return Cassette(shown, None), []
+    except ProctorError as problem:
+        return Cassette(shown, None), [problem]
     except OSError as error:
-        problem = CassetteError(
+        unreadable = CassetteError(
             f"the cassette `{shown}` cannot be read: {reason_of(error)}",
             code="P6403",
             hint="check its permissions",
             where=shown,
         )
-        return Cassette(shown, None), [problem]
+        return Cassette(shown, None), [unreadable]
     cassette = Cassette(shown, file)
     return cassette, list(_index(cassette, file))
 
@@ -196,6 +192,8 @@ class _KeyCheck:
         same = (recording.call.value, parts.prompt, recording.model, params)
         maker = self._makers.get(same)
         if maker is None:
+            if len(self._makers) == MAX_KEY_MAKERS:
+                self._makers.clear()
             maker = self._makers[same] = CallKeys(
                 call=recording.call,
                 prompt=parts.prompt,
@@ -280,9 +278,7 @@ def explain_miss(cassette: Cassette, subject: Subject, call: Call) -> str:
     nearest = min(differences, key=len)
     if nearest:
         return ", ".join(nearest)
-    takes = [
-        one.take for one, differs in zip(candidates, differences, strict=True) if not differs
-    ]
+    takes = [one.take for one, differs in zip(candidates, differences, strict=True) if not differs]
     return f"recorded {_spell_takes(takes)}, asked for {call.take}"
 
 
@@ -294,7 +290,7 @@ def _differences(recording: Recording, subject: Subject, call: Call) -> list[str
     if parts.inputs != call.inputs_sha256:
         differences.append("inputs changed")
     if recording.model != subject.model.ref:
-        differences.append(f"model {recording.model} -> {subject.model.ref}")
+        differences.append(f"model {_shortened(recording.model)} -> {subject.model.ref}")
     return differences + list(_changed_params(parts.params, subject.model.params))
 
 
@@ -302,21 +298,26 @@ def _changed_params(recorded: JsonObject, asked: JsonObject) -> Iterator[str]:
     for name in sorted({*recorded, *asked}):
         before, now = _spell(recorded, name), _spell(asked, name)
         if before != now:
-            yield f"{name} {before} -> {now}"
+            yield f"{_shortened(name)} {_shortened(before)} -> {_shortened(now)}"
 
 
 def _spell(params: JsonObject, name: str) -> str:
     if name not in params:
         return "not set"
     value: Json = params[name]
-    text = canonical_json(value).decode("utf-8")
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return canonical_json(value).decode("utf-8")
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 3]}..."
 
 
 def _spell_takes(takes: Iterable[int]) -> str:
     ordered = sorted(takes)
-    if len(ordered) == 1:
-        return f"take {ordered[0]}"
-    if ordered == list(range(ordered[0], ordered[-1] + 1)):
-        return f"takes {ordered[0]}-{ordered[-1]}"
-    return f"takes {', '.join(map(str, ordered))}"
+    first, last, more = ordered[0], ordered[-1], len(ordered) - MAX_TAKES_SHOWN
+    if first == last:
+        return f"take {first}"
+    if last - first == len(ordered) - 1:
+        return f"takes {first}-{last}"
+    shown = ", ".join(map(str, ordered[:MAX_TAKES_SHOWN]))
+    return f"takes {shown} and {more} more" if more > 0 else f"takes {shown}"

@@ -15,6 +15,9 @@ from proctor.records import FieldSpec, Json, JsonObject
 
 Fields = dict[str, FieldSpec]
 
+MAX_SHOWN = 100
+"""How much of an undeclared name a message quotes, in characters."""
+
 _ONLY_FOR = {
     "options": ("enum",),
     "items": ("list",),
@@ -69,12 +72,12 @@ def _field_schema(field: FieldSpec) -> JsonObject:
     return schema
 
 
-def input_faults(fields: Fields, inputs: JsonObject) -> list[tuple[str, str]]:
+def input_faults(fields: Fields, inputs: JsonObject) -> Iterator[tuple[str, str]]:
     """What is wrong with a case's inputs: the place of each fault and a sentence about it.
 
-    The sentences never quote a value. No fault is the common case, and quick.
+    The sentences never quote a value. A case can have very many faults; take what is shown.
     """
-    return list(_object_faults(fields, inputs, "inputs"))
+    return _object_faults(fields, inputs, "inputs")
 
 
 def with_defaults(fields: Fields, inputs: JsonObject) -> JsonObject:
@@ -90,7 +93,8 @@ def _object_faults(fields: Fields, value: JsonObject, place: str) -> Iterator[tu
             yield f"{place}.{name}", "is missing"
     for name in value:
         if name not in fields:
-            yield f"{place}.{name}", "is not declared in the prompt's inputs"
+            shown = name if len(name) <= MAX_SHOWN else f"{name[: MAX_SHOWN - 3]}..."
+            yield f"{place}.{shown}", "is not declared in the prompt's inputs"
 
 
 def value_faults(field: FieldSpec, value: Json, place: str) -> Iterator[tuple[str, str]]:
@@ -131,10 +135,13 @@ _FITS: dict[str, Callable[[Json], bool]] = {
 
 
 def _has_defaults(fields: Fields) -> bool:
-    return any(
-        field.default is not UNSET or (field.fields is not None and _has_defaults(field.fields))
-        for field in fields.values()
-    )
+    return any(field.default is not UNSET or _holds_defaults(field) for field in fields.values())
+
+
+def _holds_defaults(field: FieldSpec) -> bool:
+    if field.fields is not None:
+        return _has_defaults(field.fields)
+    return field.items is not None and _holds_defaults(field.items)
 
 
 def _fill(fields: Fields, value: JsonObject) -> JsonObject:
@@ -144,6 +151,13 @@ def _fill(fields: Fields, value: JsonObject) -> JsonObject:
             if field.default is UNSET:
                 continue
             filled[name] = field.default
-        if field.fields is not None:
-            filled[name] = _fill(field.fields, filled[name])
+        filled[name] = _fill_value(field, filled[name])
     return filled
+
+
+def _fill_value(field: FieldSpec, value: Json) -> Json:
+    if field.fields is not None:
+        return _fill(field.fields, value)
+    if field.items is not None:
+        return [_fill_value(field.items, member) for member in value]
+    return value

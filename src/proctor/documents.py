@@ -12,7 +12,7 @@ import typing
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from functools import cache
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeGuard, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -23,6 +23,12 @@ from proctor.registry import did_you_mean
 
 Path = tuple[str | int, ...]
 """Where a value stands in a document: keys and list indices from the top."""
+
+Kind = object
+"""A type as it stands at a field of a struct."""
+
+Member = Any
+"""A value of such a type."""
 
 T = TypeVar("T", bound=Struct)
 
@@ -85,9 +91,7 @@ class StructReader:
     ) -> None:
         """Note a problem at a place of the document."""
         where = self.document.where(path)
-        self.problems.append(
-            self._error(message, code=code or self._code, hint=hint, where=where)
-        )
+        self.problems.append(self._error(message, code=code or self._code, hint=hint, where=where))
 
     def read(self, kind: type[T], value: Json, path: Path = ()) -> T | None:
         """A struct of `kind`, or None after noting what is wrong with `value`."""
@@ -100,7 +104,7 @@ class StructReader:
             self._top = frozenset(fields)
         before = len(self.problems)
         self._refuse_unknown(value, fields, path)
-        given: dict[str, Any] = {}
+        given: dict[str, Member] = {}
         for name, field in fields.items():
             if name in value:
                 given[field.name] = self._member(field.type, value[name], (*path, name))
@@ -124,24 +128,30 @@ class StructReader:
                 hint=hint or f"known keys: {known_keys}",
             )
 
-    def _member(self, kind: Any, value: Json, path: Path) -> Any:
+    def _member(self, kind: Kind, value: Json, path: Path) -> Member:
         struct, rest = _split_struct(kind)
-        if struct is not None and (isinstance(value, dict) or rest is None):
+        if struct is not None and (isinstance(value, dict) or _is_only_null(rest, value)):
             return self.read(struct, value, path)
-        item = _struct_item(kind)
-        if item is not None and isinstance(value, list):
-            return tuple(self.read(item, part, (*path, n)) for n, part in enumerate(value))
+        items = _struct_items(kind)
+        if items is not None and isinstance(value, list):
+            if items.limits:
+                self.convert(Annotated[(list[Any], *items.limits)], value, path)
+            return items.container(
+                self.read(items.struct, part, (*path, n)) for n, part in enumerate(value)
+            )
         member = _struct_value(kind)
         if member is not None and isinstance(value, dict):
             return {name: self.read(member, part, (*path, name)) for name, part in value.items()}
         return self.convert(kind if rest is None else rest, value, path)
 
-    def convert(self, kind: Any, value: Json, path: Path) -> Any:
+    def convert(self, kind: Kind, value: Json, path: Path) -> Member:
         """A value of any type that is not a struct, or None after noting the problem."""
         try:
             return msgspec.convert(value, kind)
-        except msgspec.ValidationError as error:
-            message, inner = _split_message(str(error))
+        except (msgspec.ValidationError, UnicodeEncodeError) as error:
+            # msgspec compares words as UTF-8, which a lone surrogate is not.
+            is_text = isinstance(error, msgspec.ValidationError)
+            message, inner = _split_message(str(error) if is_text else "Holds a lone surrogate")
             place = (*path, *inner)
             hint = None
             allowed = _allowed_words(kind)
@@ -157,7 +167,8 @@ def name_of(value: Json) -> str:
     if value is None:
         return "null"
     names = {dict: "a mapping", list: "a list", str: "a string", bool: "a boolean"}
-    return names.get(type(value), "a number")
+    is_number = isinstance(value, (int, float))
+    return names.get(type(value), "a number" if is_number else "a date or time")
 
 
 @cache
@@ -166,17 +177,17 @@ def fields_of(kind: type[Struct]) -> dict[str, msgspec.structs.FieldInfo]:
     return {field.encode_name: field for field in msgspec.structs.fields(kind)}
 
 
-def _is_struct(kind: Any) -> bool:
+def _is_struct(kind: Kind) -> TypeGuard[type[Struct]]:
     return isinstance(kind, type) and issubclass(kind, Struct)
 
 
-def _members(kind: Any) -> tuple[Any, ...]:
+def _members(kind: Kind) -> tuple[Kind, ...]:
     if isinstance(kind, types.UnionType) or typing.get_origin(kind) is typing.Union:
         return typing.get_args(kind)
     return (kind,)
 
 
-def _split_struct(kind: Any) -> tuple[type[Struct] | None, Any]:
+def _split_struct(kind: Kind) -> tuple[type[Struct] | None, Kind]:
     members = _members(kind)
     structs = [member for member in members if _is_struct(member)]
     rest = [
@@ -187,23 +198,40 @@ def _split_struct(kind: Any) -> tuple[type[Struct] | None, Any]:
     return structs[0], typing.Union[tuple(rest)] if rest else None  # noqa: UP007 - built at run time
 
 
-def _struct_item(kind: Any) -> type[Struct] | None:
+def _is_only_null(rest: Kind, value: Json) -> bool:
+    """Whether nothing but a struct would do for this value."""
+    return rest is None or (rest is types.NoneType and value is not None)
+
+
+class _Items(Struct, frozen=True):
+    """A list of structs: what it becomes, and what its length must be."""
+
+    struct: type[Struct]
+    container: type[list[Any]] | type[tuple[Any, ...]]
+    limits: tuple[Any, ...]
+
+
+def _struct_items(kind: Kind) -> _Items | None:
     for member in _members(kind):
-        arguments = typing.get_args(member)
-        if typing.get_origin(member) in (tuple, list) and arguments and _is_struct(arguments[0]):
-            return typing.cast("type[Struct]", arguments[0])
+        limits: tuple[Any, ...] = ()
+        if typing.get_origin(member) is Annotated:
+            member, *notes = typing.get_args(member)
+            limits = tuple(notes)
+        origin, arguments = typing.get_origin(member), typing.get_args(member)
+        if origin in (tuple, list) and arguments and _is_struct(arguments[0]):
+            return _Items(arguments[0], origin, limits)
     return None
 
 
-def _struct_value(kind: Any) -> type[Struct] | None:
+def _struct_value(kind: Kind) -> type[Struct] | None:
     for member in _members(kind):
         arguments = typing.get_args(member)
         if typing.get_origin(member) is dict and _is_struct(arguments[1]):
-            return typing.cast("type[Struct]", arguments[1])
+            return arguments[1]
     return None
 
 
-def _allowed_words(kind: Any) -> list[str]:
+def _allowed_words(kind: Kind) -> list[str]:
     words: list[str] = []
     for member in _members(kind):
         if isinstance(member, type) and issubclass(member, Enum):
@@ -213,8 +241,10 @@ def _allowed_words(kind: Any) -> list[str]:
     return words
 
 
-_AT = re.compile(r" - at `\$([^`]*)`\Z")
+_AT = re.compile(r" - at (?:`key` in )?`\$([^`]*)`\Z")
 _STEP = re.compile(r"\[(\d+)\]|\.([^.\[]+)")
+_UNNAMED = "[...]"
+"""How msgspec spells a step through a key of a mapping."""
 
 
 def _split_message(text: str) -> tuple[str, Path]:
@@ -222,7 +252,6 @@ def _split_message(text: str) -> tuple[str, Path]:
     message = text if place is None else text[: place.start()]
     steps: Path = ()
     if place is not None:
-        steps = tuple(
-            int(index) if index else name for index, name in _STEP.findall(place.group(1))
-        )
+        known = place.group(1).partition(_UNNAMED)[0]
+        steps = tuple(int(index) if index else name for index, name in _STEP.findall(known))
     return message[:1].lower() + message[1:], steps

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from proctor.config import Price
-from proctor.errors import UsageError
+from proctor.errors import DatasetError
 from proctor.records import Request, encode_json
 
 MAX_ROWS = 1_000_000
@@ -44,11 +44,11 @@ def plan_rows(*, suite: str, subjects: int, cases: int) -> Plan:
     """The plan of one suite.
 
     Raises:
-        UsageError: P6102 when it has more rows than one run can hold.
+        DatasetError: P6102 when it has more rows than one run can hold.
     """
     plan = Plan(subjects=subjects, cases=cases)
     if plan.rows > MAX_ROWS:
-        raise UsageError(
+        raise DatasetError(
             f"the suite `{suite}` plans {plan.rows} rows, more than {MAX_ROWS}",
             code="P6102",
             hint="split the dataset, or name fewer prompts and models",

@@ -6,12 +6,13 @@ part needs comes in through the arguments.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import ClassVar, Protocol
+from collections.abc import Container, Iterable, Iterator
+from typing import ClassVar, NamedTuple, Protocol
 
 from proctor.records import (
     Answered,
     AssertionSpec,
+    Call,
     Case,
     CaseResult,
     Check,
@@ -21,7 +22,6 @@ from proctor.records import (
     ReportHead,
     Request,
     RowResult,
-    Subject,
 )
 
 
@@ -51,15 +51,19 @@ class Provider(Protocol):
 class Target(Protocol):
     """What is under test: it turns a case into an answer."""
 
+    def inputs_sha256(self, case: Case) -> str:
+        """What identifies the inputs in a recording's key."""
+        ...
+
     def request(self, case: Case) -> Request:
         """What would be sent for this case."""
         ...
 
 
 class AnswerSource(Protocol):
-    """Where the answers of a run come from: the cassette, or something live."""
+    """Where the answers of one subject come from: the cassette, or something live."""
 
-    def answer(self, subject: Subject, case: Case, repeat: int) -> Answered:
+    def answer(self, call: Call) -> Answered:
         """The answer to one row.
 
         Raises:
@@ -94,6 +98,14 @@ class Assertion(Protocol):
         ...
 
 
+class Checks(Protocol):
+    """The compiled assertions of one subject."""
+
+    def run(self, answered: Answered, case: Case, timed_out: Container[str]) -> list[Check]:
+        """One check per assertion; those whose id is in `timed_out` fail without being run."""
+        ...
+
+
 class AssertionKind(Protocol):
     """A kind of assertion as the registry holds it."""
 
@@ -117,11 +129,21 @@ class RowRunner(Protocol):
         ...
 
 
-class Executor(Protocol):
-    """Runs the rows of a plan, in whatever order, and yields results in plan order."""
+class PlannedRow(NamedTuple):
+    """One row that is to be run: the case, its 0-based place and the repeat, from 1."""
 
-    def run(self, rows: Iterable[tuple[Case, int]], run_row: RowRunner) -> Iterator[RowResult]:
-        """Yield one result per row, in the order of `rows`."""
+    place: int
+    case: Case
+    repeat: int
+
+
+class Executor(Protocol):
+    """Runs the rows of a plan, in whatever order, and yields them in plan order."""
+
+    def run(
+        self, rows: Iterable[PlannedRow], run_row: RowRunner
+    ) -> Iterator[tuple[PlannedRow, RowResult]]:
+        """Yield each row with its result, in the order of `rows`."""
         ...
 
 
@@ -138,6 +160,10 @@ class Cases(Protocol):
 
     def lines(self) -> Iterator[bytes]:
         """Each case as its compact JSON, in dataset order."""
+        ...
+
+    def count(self, *outcomes: Outcome) -> int:
+        """How many cases have one of these outcomes."""
         ...
 
     def having(self, *outcomes: Outcome) -> Iterator[CaseResult]:

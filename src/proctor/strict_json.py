@@ -7,11 +7,14 @@ lets through (duplicate keys, NaN, infinities, deep nesting) is refused here.
 from __future__ import annotations
 
 import json
+import re
 from enum import StrEnum
 
 from proctor.records import Json, JsonObject
 
 MAX_DEPTH = 64
+MAX_DIGITS = 4_000
+"""Digits of an integer, a little below what the interpreter spells by default."""
 
 
 class JsonFault(StrEnum):
@@ -52,8 +55,11 @@ def parse_json(data: bytes | str, *, max_depth: int = MAX_DEPTH) -> Json:
         JsonProblem: With the first reason found.
     """
     text = data if isinstance(data, str) else decode_utf8(data)
+    if text.startswith("\ufeff"):
+        raise _byte_order_mark()
+    decode = _decode if len(text) <= MAX_DIGITS else _decode_long
     try:
-        value = _decode(text)
+        value = decode(text)
     except JsonProblem:
         raise
     except json.JSONDecodeError as error:
@@ -61,7 +67,7 @@ def parse_json(data: bytes | str, *, max_depth: int = MAX_DEPTH) -> Json:
     except RecursionError:
         raise _too_deep(max_depth) from None
     except ValueError:
-        raise JsonProblem(JsonFault.LONG_INTEGER, "an integer has too many digits") from None
+        raise _long_integer() from None
     if text.count("{") + text.count("[") > max_depth and _depth_exceeds(value, max_depth):
         raise _too_deep(max_depth)
     return value
@@ -73,13 +79,41 @@ def decode_utf8(data: bytes) -> str:
     Raises:
         JsonProblem: Saying which, with the line of the first bad byte.
     """
-    if data.startswith(b"\xef\xbb\xbf"):
-        raise JsonProblem(JsonFault.BOM, "starts with a byte order mark", 1)
     try:
-        return data.decode("utf-8")
+        text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise JsonProblem(JsonFault.NOT_UTF8, "is not UTF-8", line) from None
+        raise _not_utf8(data, line) from None
+    if "\0" in text[:4] and _encoding_of(data) is not None:
+        raise _not_utf8(data, 1)
+    if text.startswith("\ufeff"):
+        raise _byte_order_mark()
+    return text
+
+
+# By a byte order mark, or by the zeros around a first character of ASCII.
+_OTHER_ENCODINGS = {
+    "UTF-32": re.compile(rb"\xff\xfe\0\0|\0\0\xfe\xff|[\t-~]\0\0\0|\0\0\0[\t-~]"),
+    "UTF-16": re.compile(rb"\xff\xfe|\xfe\xff|[\t-~]\0|\0[\t-~]"),
+}
+
+
+def _encoding_of(data: bytes) -> str | None:
+    for encoding, start in _OTHER_ENCODINGS.items():
+        if start.match(data):
+            return encoding
+    return None
+
+
+def _not_utf8(data: bytes, line: int) -> JsonProblem:
+    encoding = _encoding_of(data)
+    if encoding is None:
+        return JsonProblem(JsonFault.NOT_UTF8, "is not UTF-8", line)
+    return JsonProblem(JsonFault.NOT_UTF8, f"is {encoding}, not UTF-8", 1)
+
+
+def _byte_order_mark() -> JsonProblem:
+    return JsonProblem(JsonFault.BOM, "starts with a byte order mark", 1)
 
 
 def _object(pairs: list[tuple[str, Json]]) -> JsonObject:
@@ -91,6 +125,16 @@ def _object(pairs: list[tuple[str, Json]]) -> JsonObject:
                 raise JsonProblem(JsonFault.DUPLICATE_KEY, f"has the key `{key}` twice")
             seen.add(key)
     return members
+
+
+def _long_integer() -> JsonProblem:
+    return JsonProblem(JsonFault.LONG_INTEGER, f"has an integer of more than {MAX_DIGITS} digits")
+
+
+def _integer(text: str) -> int:
+    if len(text.removeprefix("-")) > MAX_DIGITS:
+        raise _long_integer()
+    return int(text)
 
 
 def _float(text: str) -> float:
@@ -106,6 +150,14 @@ def _constant(name: str) -> float:
 
 _decode = json.JSONDecoder(
     object_pairs_hook=_object, parse_float=_float, parse_constant=_constant
+).decode
+
+# Checks the digits itself, because the interpreter's limit can be set from outside.
+_decode_long = json.JSONDecoder(
+    object_pairs_hook=_object,
+    parse_float=_float,
+    parse_int=_integer,
+    parse_constant=_constant,
 ).decode
 
 

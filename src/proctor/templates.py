@@ -17,6 +17,8 @@ from proctor.registry import did_you_mean
 
 _BRACES = re.compile(r"\\\{\{|\{\{([^{}]*)\}\}|\{\{")
 _NAME = re.compile(r"\s*([A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*)\s*\Z", re.ASCII)
+_MAX_PROBLEMS = 20
+_MAX_SHOWN = 60
 
 
 class Placeholder(Struct, frozen=True):
@@ -52,8 +54,12 @@ class MissingValue(ValueError):
         self.path = path
 
 
-def parse_template(text: str, inputs: dict[str, FieldSpec]) -> tuple[list[Part], list[TemplateProblem]]:
+def parse_template(
+    text: str, inputs: dict[str, FieldSpec]
+) -> tuple[list[Part], list[TemplateProblem]]:
     """A template as literal text and placeholders, and what is wrong with it.
+
+    A template with more than 20 problems is not read to its end.
 
     Args:
         text: The template.
@@ -61,8 +67,10 @@ def parse_template(text: str, inputs: dict[str, FieldSpec]) -> tuple[list[Part],
     """
     parts: list[Part] = []
     problems: list[TemplateProblem] = []
-    end = 0
+    end = line = counted = 0
     for match in _BRACES.finditer(text):
+        line += text.count("\n", counted, match.start())
+        counted = match.start()
         parts.append(text[end : match.start()])
         end = match.end()
         if match.group().startswith("\\"):
@@ -71,7 +79,10 @@ def parse_template(text: str, inputs: dict[str, FieldSpec]) -> tuple[list[Part],
         try:
             parts.append(_placeholder(match.group(1), inputs))
         except _Unknown as unknown:
-            line = text.count("\n", 0, match.start())
+            if len(problems) == _MAX_PROBLEMS:
+                more = "there are more placeholders that cannot be used"
+                problems.append(TemplateProblem(more, line, None))
+                break
             problems.append(TemplateProblem(str(unknown), line, unknown.hint))
     parts.append(text[end:])
     return [part for part in parts if part != ""], problems
@@ -109,9 +120,9 @@ class _Unknown(ValueError):
 
 
 def _placeholder(body: str | None, inputs: dict[str, FieldSpec]) -> Placeholder:
+    shown = "{{" if body is None else "{{" + _shortened(body) + "}}"
     name = None if body is None else _NAME.match(body)
     if name is None:
-        shown = "{{" if body is None else "{{" + body + "}}"
         raise _Unknown(
             f"`{shown}` is not a placeholder",
             "placeholders are written {{input.name}}; write \\{{ for two literal braces",
@@ -119,31 +130,34 @@ def _placeholder(body: str | None, inputs: dict[str, FieldSpec]) -> Placeholder:
     path = tuple(name.group(1).split("."))
     if path[0] == "input" and len(path) > 1:
         path = path[1:]
-    _require_declared(path, inputs)
+    _require_declared(path, inputs, shown)
     return Placeholder(path)
 
 
-def _require_declared(path: tuple[str, ...], inputs: dict[str, FieldSpec]) -> None:
+def _require_declared(path: tuple[str, ...], inputs: dict[str, FieldSpec], shown: str) -> None:
     fields: dict[str, FieldSpec] | None = inputs
     for depth, name in enumerate(path):
         if fields is None:
             return
         if name not in fields:
-            spelled = ".".join(path)
             holder = f"`{'.'.join(path[:depth])}` has no field" if depth else "there is no input"
-            declared = ", ".join(sorted(fields)) or "none"
+            declared = ", ".join(sorted(fields)[:8]) or "none"
             raise _Unknown(
-                f"the placeholder `{{{{{spelled}}}}}` names nothing: {holder} `{name}`",
+                f"the placeholder `{shown}` names nothing: {holder} `{_shortened(name)}`",
                 did_you_mean(name, fields) or f"declared: {declared}",
             )
         field = fields[name]
         if field.type != "object" and depth < len(path) - 1:
             raise _Unknown(
-                f"the placeholder `{{{{{'.'.join(path)}}}}}` reads a field of `{name}`, "
+                f"the placeholder `{shown}` reads a field of `{name}`, "
                 f"which is of type {field.type}",
-                None,
+                "only an object has fields",
             )
         fields = field.fields
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 3]}..."
 
 
 def _spell(value: Json) -> str:

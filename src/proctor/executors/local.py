@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from proctor.protocols import RowRunner
-from proctor.records import Case, RowResult
+from proctor.protocols import PlannedRow, RowRunner
+from proctor.records import RowResult
 
 
 class LocalExecutor:
     """Runs rows in plan order in the calling thread."""
 
-    def run(self, rows: Iterable[tuple[Case, int]], run_row: RowRunner) -> Iterator[RowResult]:
-        """Yield one result per row, in the order of `rows`."""
-        for case, repeat in rows:
-            yield run_row(case, repeat)
+    def run(
+        self, rows: Iterable[PlannedRow], run_row: RowRunner
+    ) -> Iterator[tuple[PlannedRow, RowResult]]:
+        """Yield each row with its result, in the order of `rows`."""
+        for row in rows:
+            yield row, run_row(row.case, row.repeat)

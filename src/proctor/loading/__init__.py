@@ -1,0 +1,1 @@
+"""From the files of a project to suites, prompts and datasets."""

@@ -6,27 +6,35 @@ of the cases, and a file that changes between the two readings is noticed.
 
 from __future__ import annotations
 
+import os
+import re
 from array import array
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, Protocol
+from typing import BinaryIO, Protocol
 
 import msgspec
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 
-from proctor.documents import Document, StructReader
+from proctor.documents import Document, StructReader, name_of
 from proctor.errors import DatasetError, ProctorError, SuiteError
 from proctor.records import Case, Json, JsonObject
 from proctor.safe_io import MEBIBYTE, open_inside, reason_of
-from proctor.strict_json import JsonProblem, parse_json
+from proctor.strict_json import JsonFault, JsonProblem, parse_json
 
 ENDINGS = (".jsonl",)
 MAX_LINE = 16 * MEBIBYTE
 MAX_CASE = MEBIBYTE
+MAX_ID = 128
 SHOWN_PROBLEMS = 20
 
-_BOMS = {
+_CASE_ID = re.compile(rf"[^\x00-\x1f\x7f-\x9f]{{1,{MAX_ID}}}\Z")
+_AS_UTF8 = "save the file as UTF-8"
+_UTF8_BOM = b"\xef\xbb\xbf"
+_FOREIGN_BOMS = {
+    b"\xff\xfe\x00\x00": "UTF-32",
+    b"\x00\x00\xfe\xff": "UTF-32",
     b"\xff\xfe": "UTF-16",
     b"\xfe\xff": "UTF-16",
 }
@@ -43,7 +51,7 @@ class CaseRules(Protocol):
 class CaseFile(Struct, frozen=True, gc=False, forbid_unknown_fields=True):
     """A case as it stands in a dataset."""
 
-    id: Annotated[str, Meta(pattern=r"\A[^\x00-\x1f\x7f-\x9f]{1,128}\Z")]
+    id: str
     inputs: JsonObject
     expected: Json | UnsetType = UNSET
     tags: list[str] = []
@@ -77,8 +85,7 @@ class Dataset:
             DatasetError: P6101 when its line is no longer what it was.
         """
         offset, length = self._index.offsets[index], self._index.lengths[index]
-        self._file.seek(offset)
-        raw = self._file.read(length)
+        raw = os.pread(self._file.fileno(), length, offset)
         if sha256(raw).digest() != self._index.digest(index):
             raise DatasetError(
                 f"`{self.path}` changed while it was being used",
@@ -130,133 +137,165 @@ def load_dataset(
     Returns:
         The dataset, or None, and every problem: the first 20 and a count of the others.
     """
+    try:
+        file = _open(root, path, where)
+    except ProctorError as problem:
+        return None, [problem]
+    reading = _Reading(path, file, rules)
+    reading.run()
+    problems = reading.all_problems()
+    if reading.count > max_cases:
+        problems.insert(0, _too_many(path, reading.count, max_cases))
+    if reading.count == 0 and not problems:
+        problems.append(_no_cases(path, where))
+    if problems:
+        file.close()
+        return None, problems
+    return Dataset(path, file, reading.whole.hexdigest(), reading.index), []
+
+
+def _open(root: Path, path: str, where: str) -> BinaryIO:
     if not path.endswith(ENDINGS):
-        problem = DatasetError(
+        raise DatasetError(
             f"`{path}` is not a dataset that can be read",
             code="P6101",
             hint=f"datasets end in {' or '.join(ENDINGS)}",
             where=where,
         )
-        return None, [problem]
     try:
-        file = open_inside(root, path, where=where)
-    except ProctorError as problem:
-        return None, [problem]
+        return open_inside(root, path, where=where)
     except OSError as error:
-        problem = DatasetError(
+        raise DatasetError(
             f"the dataset `{path}` cannot be read: {reason_of(error)}",
             code="P6101",
             hint="paths in a suite are relative to the suite's own folder",
             where=where,
-        )
-        return None, [problem]
-    reading = _Reading(path, file, rules)
-    reading.run()
-    problems = reading.problems
-    if reading.count == 0 and not problems:
-        problems.append(
-            SuiteError(
-                f"the dataset `{path}` holds no cases, so the suite can never fail",
-                code="P6202",
-                hint="write one case per line",
-                where=where,
-            )
-        )
-    if reading.count > max_cases:
-        problems.append(
-            DatasetError(
-                f"`{path}` holds {reading.count} cases, more than {max_cases}",
-                code="P6102",
-                hint=f"set `max_cases = {reading.count}` in the project's configuration",
-                where=path,
-            )
-        )
-    if problems:
-        file.close()
-        return None, _shortened(problems, path)
-    return Dataset(path, file, reading.whole.hexdigest(), reading.index), []
+        ) from error
+
+
+def _no_cases(path: str, where: str) -> ProctorError:
+    return SuiteError(
+        f"the dataset `{path}` holds no cases, so the suite can never fail",
+        code="P6202",
+        hint="write one case per line",
+        where=where,
+    )
+
+
+def _too_many(path: str, count: int, max_cases: int) -> ProctorError:
+    return DatasetError(
+        f"`{path}` holds {count} cases, more than {max_cases}",
+        code="P6102",
+        hint=f"set `max_cases = {count}` in the project's configuration",
+        where=path,
+    )
 
 
 class _Reading:
-    """One pass over a dataset."""
+    """One pass over a dataset. Of the problems only those that are shown are kept."""
 
     def __init__(self, path: str, file: BinaryIO, rules: CaseRules) -> None:
         self.index = _Index()
-        self.problems: list[ProctorError] = []
         self.whole = sha256()
         self.count = 0
         self._path = path
         self._file = file
         self._rules = rules
         self._line_of_id: dict[str, int] = {}
+        self._problems: list[ProctorError] = []
+        self._more = 0
+        self._code_of_more = ""
 
     def run(self) -> None:
-        offset = 0
+        end = 0
         number = 0
-        while True:
-            line = self._file.readline(MAX_LINE + 1)
-            if not line:
-                return
+        while line := self._file.readline(MAX_LINE + 1):
             number += 1
             self.whole.update(line)
-            start = offset
-            offset += len(line)
+            start, end = end, end + len(line)
             if len(line) > MAX_LINE:
-                self._note("P6101", f"line {number} is longer than 16 MiB", number)
+                self._note("P6101", "the line is longer than 16 MiB", number)
                 return
             if number == 1:
-                if line[:2] in _BOMS:
-                    self._note("P6101", f"is {_BOMS[line[:2]]}, not UTF-8", number)
+                encoding = _foreign_encoding(line)
+                if encoding is not None:
+                    self._note("P6101", f"the file is {encoding}, not UTF-8", number, _AS_UTF8)
                     return
-                if line.startswith(b"\xef\xbb\xbf"):
-                    line = line[3:]
-                    start += 3
+                if line.startswith(_UTF8_BOM):
+                    line = line.removeprefix(_UTF8_BOM)
+                    start += len(_UTF8_BOM)
             raw = line.rstrip(b"\r\n")
             if raw.strip(b" \t"):
                 self._take(raw, start, number)
 
+    def all_problems(self) -> list[ProctorError]:
+        """The first problems, and a count of the others."""
+        if not self._more:
+            return self._problems
+        message = f"and {self._more} more problem{'' if self._more == 1 else 's'}"
+        more = DatasetError(message, code=self._code_of_more, where=self._path)
+        return [*self._problems, more]
+
     def _take(self, raw: bytes, offset: int, number: int) -> None:
         self.count += 1
         if len(raw) > MAX_CASE:
-            self._note("P6101", "a case is larger than 1 MiB", number)
+            self._note("P6101", "the case is larger than 1 MiB", number)
             return
         try:
             value = parse_json(raw)
         except JsonProblem as problem:
-            self._note("P6101", f"the line {problem.detail}", number)
+            if problem.fault is JsonFault.NOT_UTF8:
+                message = "the line is not UTF-8, but perhaps Latin-1 or Windows-1252"
+                self._note("P6101", message, number, _AS_UTF8)
+            else:
+                self._note("P6101", f"the line {problem.detail}", number)
             return
         try:
             read = msgspec.convert(value, CaseFile)
         except msgspec.ValidationError:
             self._explain(value, number)
             return
-        first = self._line_of_id.setdefault(read.id, number)
-        if first != number:
-            self._note("P6103", f"the case id `{read.id}` is taken by line {first}", number)
-        case = Case(read.id, read.inputs, read.expected)
-        for code, fault in self._rules.faults(case):
-            self._note(code, f"case `{read.id}`: {fault}", number)
+        self._check(Case(read.id, read.inputs, read.expected), number)
         self.index.add(offset, raw)
 
+    def _check(self, case: Case, number: int) -> None:
+        if not _CASE_ID.match(case.id):
+            wanted = f"1 to {MAX_ID} characters, none of them a control character"
+            self._note("P6101", f"the case id must have {wanted}", number)
+            return
+        first = self._line_of_id.setdefault(case.id, number)
+        if first != number:
+            self._note("P6103", f"the case id `{case.id}` is taken by line {first}", number)
+        for position, (code, fault) in enumerate(self._rules.faults(case)):
+            if position == SHOWN_PROBLEMS:
+                self._note(code, f"case `{case.id}` has more problems than these", number)
+                break
+            self._note(code, f"case `{case.id}`: {fault}", number)
+
     def _explain(self, value: Json, number: int) -> None:
+        if not isinstance(value, dict):
+            self._note("P6101", f"a case must be an object, not {name_of(value)}", number)
+            return
         document = Document(self._path, value, {(): number})
         reader = StructReader(document, error=DatasetError, code="P6101")
         reader.read(CaseFile, value)
-        self.problems += reader.problems
+        for problem in reader.problems:
+            self._keep(problem)
 
-    def _note(self, code: str, message: str, number: int) -> None:
-        kind: type[ProctorError] = SuiteError if code.startswith("P62") else DatasetError
-        hint = "save the file as UTF-8" if "UTF-" in message else None
+    def _note(self, code: str, message: str, number: int, hint: str | None = None) -> None:
         where = f"{self._path}:{number}"
-        self.problems.append(kind(message, code=code, hint=hint, where=where))
+        self._keep(DatasetError(message, code=code, hint=hint, where=where))
+
+    def _keep(self, problem: ProctorError) -> None:
+        if len(self._problems) < SHOWN_PROBLEMS:
+            self._problems.append(problem)
+            return
+        self._more += 1
+        self._code_of_more = self._code_of_more or problem.code
 
 
-def _shortened(problems: list[ProctorError], path: str) -> list[ProctorError]:
-    more = len(problems) - SHOWN_PROBLEMS
-    if more <= 0:
-        return problems
-    rest: dict[str, Any] = {"code": problems[SHOWN_PROBLEMS].code, "where": path}
-    return [
-        *problems[:SHOWN_PROBLEMS],
-        DatasetError(f"and {more} more problems in `{path}`", **rest),
-    ]
+def _foreign_encoding(start: bytes) -> str | None:
+    for mark, encoding in _FOREIGN_BOMS.items():
+        if start.startswith(mark):
+            return encoding
+    return "UTF-16 or UTF-32" if b"\0" in start[:4] else None

@@ -11,11 +11,10 @@ import msgspec
 from msgspec import Meta, Struct
 
 from proctor.canonical import digest
+from proctor.contracts import contract_faults
 from proctor.documents import Document, Path, StructReader
 from proctor.errors import ProctorError, SuiteError
-from proctor.contracts import contract_faults
 from proctor.loading.files import list_files, read_document
-from proctor.templates import Part, Placeholder, parse_template
 from proctor.records import (
     FieldSpec,
     Json,
@@ -26,10 +25,12 @@ from proctor.records import (
     Warn,
 )
 from proctor.registry import did_you_mean
+from proctor.safe_io import inside
+from proctor.templates import Part, Placeholder, parse_template
 
 ENDING = ".prompt.yaml"
 
-ModelRef = Annotated[str, Meta(pattern=r"\A[a-z0-9][a-z0-9-]*/[^\s\x00-\x1f\x7f]+\Z")]
+_MODEL_REF = re.compile(r"[a-z0-9][a-z0-9-]*/[^\s\x00-\x1f\x7f-\x9f]+\Z")
 _PROMPT_ID = re.compile(r"[a-z0-9][a-z0-9-]*\Z")
 _INPUT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
 
@@ -37,7 +38,7 @@ _INPUT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
 class ModelFile(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """`model` of a prompt."""
 
-    ref: ModelRef
+    ref: str
     max_tokens: Annotated[int, Meta(ge=1)] | None = None
     params: JsonObject = {}
 
@@ -52,7 +53,7 @@ class PromptFile(Struct, frozen=True, kw_only=True, rename="camel", forbid_unkno
     output: dict[str, FieldSpec] | None = None
     system: str | None = None
     user: str | None = None
-    messages: Annotated[list[Message], Meta(min_length=1)] | None = None
+    messages: list[Message] | None = None
 
 
 class LoadedPrompt(Struct, frozen=True):
@@ -64,9 +65,7 @@ class LoadedPrompt(Struct, frozen=True):
 
     def placeholders(self) -> list[Placeholder]:
         """Every place where a value goes."""
-        return [
-            part for parts in self.templates for part in parts if isinstance(part, Placeholder)
-        ]
+        return [part for parts in self.templates for part in parts if isinstance(part, Placeholder)]
 
 
 class Prompts:
@@ -80,7 +79,7 @@ class Prompts:
 
     def __init__(self, root: FilePath, folder: str, project: str) -> None:
         self._root = root
-        self._folder = folder
+        self._folder = inside(folder)
         self._project = project
         self._known: dict[str, LoadedPrompt | None] = {}
         self.problems: list[ProctorError] = []
@@ -156,6 +155,8 @@ def parse_prompt(
     for name in file.inputs:
         if not _INPUT_NAME.match(name):
             reader.problem(f"the input `{name}` cannot be named in a placeholder", ("inputs", name))
+    if file.model is not None:
+        check_model_ref(file.model.ref, ("model", "ref"), reader)
     messages, places = _messages(file, reader)
     templates = [
         _template(message.content, place, file.inputs, reader)
@@ -181,12 +182,22 @@ def parse_prompt(
     return loaded, []
 
 
+def check_model_ref(ref: str, path: Path, reader: StructReader) -> None:
+    """Note a problem when a model is not named as `<provider>/<name>`."""
+    if not _MODEL_REF.match(ref):
+        reader.problem(
+            f"`{ref}` is not a model reference",
+            path,
+            hint="write `<provider>/<name>`, the provider in lower-case letters, digits and dashes",
+        )
+
+
 def _messages(file: PromptFile, reader: StructReader) -> tuple[list[Message], list[Path]]:
     if file.messages is not None:
         if file.system is not None or file.user is not None:
-            reader.problem(
-                "`messages` stands instead of `system` and `user`", ("messages",)
-            )
+            reader.problem("`messages` stands instead of `system` and `user`", ("messages",))
+        if not file.messages:
+            reader.problem("there is nothing to send", ("messages",), hint="write a message")
         return list(file.messages), [
             ("messages", index, "content") for index in range(len(file.messages))
         ]

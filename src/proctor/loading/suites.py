@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path as FilePath
+from pathlib import PurePosixPath
 from typing import Annotated
 
 import msgspec
@@ -14,7 +15,7 @@ from msgspec import Meta, Struct
 from proctor.documents import Document, Path, StructReader, name_of
 from proctor.errors import ProctorError, SuiteError, UsageError
 from proctor.loading.files import list_files, read_document
-from proctor.loading.prompts import LoadedPrompt, ModelRef, Prompts
+from proctor.loading.prompts import LoadedPrompt, Prompts, check_model_ref
 from proctor.records import (
     AssertionSpec,
     Json,
@@ -36,7 +37,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]*\Z")
 class ModelOverride(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One of a suite's `models`, with params that override the prompt's."""
 
-    ref: ModelRef
+    ref: str
     params: JsonObject = {}
 
 
@@ -133,7 +134,8 @@ def find_suites(root: FilePath, folder: str, wanted: Sequence[str]) -> list[str]
         return paths
     found: list[str] = []
     for want in wanted:
-        matching = [path for path in paths if want in (suite_name(path), path)]
+        file = PurePosixPath(want).as_posix()
+        matching = [path for path in paths if want == suite_name(path) or file == path]
         if not matching:
             names = [suite_name(path) for path in paths]
             raise UsageError(
@@ -163,14 +165,17 @@ def load_suite(
         )
     file = reader.read(SuiteFile, document.value)
     assertions = _assertions(document.value, reader)
+    references = _references(document.value)
     if file is None:
+        for reference, place in references:
+            prompts.get(reference, document.where(place))
         return None, reader.problems
     dataset, dataset_where = _dataset(file, document, reader)
     definition = SuiteDefinition(
         name=name,
         path=path,
         tiers=file.tiers,
-        subjects=tuple(_subjects(file, document, prompts, reader)),
+        subjects=tuple(_subjects(file, references, prompts, reader)),
         dataset=dataset,
         dataset_where=dataset_where,
         assertions=assertions,
@@ -216,12 +221,8 @@ def _assertions(value: Json, reader: StructReader) -> tuple[LoadedAssertion, ...
             code="P6202",
         )
     if len(written) > MAX_ASSERTIONS:
-        reader.problem(
-            f"{len(written)} assertions are more than {MAX_ASSERTIONS}", ("assertions",)
-        )
-    read = [
-        _assertion(one, ("assertions", index), reader) for index, one in enumerate(written)
-    ]
+        reader.problem(f"{len(written)} assertions are more than {MAX_ASSERTIONS}", ("assertions",))
+    read = [_assertion(one, ("assertions", index), reader) for index, one in enumerate(written)]
     assertions = tuple(one for one in read if one is not None)
     seen: set[str] = set()
     for index, one in enumerate(read):
@@ -231,7 +232,7 @@ def _assertions(value: Json, reader: StructReader) -> tuple[LoadedAssertion, ...
             )
         if one is not None:
             seen.add(one.spec.id)
-    if assertions and all(one.spec.severity is Severity.WARN for one in assertions):
+    if written and all(one and one.spec.severity is Severity.WARN for one in read):
         reader.problem(
             "every assertion is `severity: warn`, so the suite can never fail",
             ("assertions",),
@@ -268,8 +269,19 @@ def _assertion(written: Json, path: Path, reader: StructReader) -> LoadedAsserti
     return None if spec is None else LoadedAssertion(spec, reader.document.where(path))
 
 
+def _references(value: Json) -> list[tuple[str, Path]]:
+    """The prompts a suite names and where, also of a suite that has other problems."""
+    if not isinstance(value, dict):
+        return []
+    written: list[tuple[Json, Path]] = [(value.get("prompt"), ("prompt",))]
+    several = value.get("prompts")
+    if isinstance(several, list):
+        written += [(name, ("prompts", index)) for index, name in enumerate(several)]
+    return [(name, path) for name, path in written if isinstance(name, str)]
+
+
 def _subjects(
-    file: SuiteFile, document: Document, prompts: Prompts, reader: StructReader
+    file: SuiteFile, references: list[tuple[str, Path]], prompts: Prompts, reader: StructReader
 ) -> Iterator[LoadedSubject]:
     if (file.prompt is None) == (file.prompts is None):
         reader.problem(
@@ -278,14 +290,10 @@ def _subjects(
             hint="name one prompt with `prompt`, or several with `prompts`",
         )
         return
-    if file.prompt is not None:
-        references: list[tuple[str, Path]] = [(file.prompt, ("prompt",))]
-    else:
-        references = [(name, ("prompts", n)) for n, name in enumerate(file.prompts or [])]
     overrides = _models(file, reader)
     seen: set[str] = set()
     for reference, path in references:
-        loaded = prompts.get(reference, document.where(path))
+        loaded = prompts.get(reference, reader.document.where(path))
         if loaded is None:
             continue
         if loaded.prompt.id in seen:
@@ -329,11 +337,19 @@ def _models(file: SuiteFile, reader: StructReader) -> list[ModelOverride] | None
         override = reader.read(ModelOverride, mapping, path)
         if override is None:
             continue
+        check_model_ref(override.ref, (*path, "ref"), reader)
+        _check_max_tokens(override.params, (*path, "params", "maxTokens"), reader)
         if override.ref in seen:
             reader.problem(f"the model `{override.ref}` is named twice", path)
         seen.add(override.ref)
         overrides.append(override)
     return overrides
+
+
+def _check_max_tokens(params: JsonObject, path: Path, reader: StructReader) -> None:
+    limit = params.get("maxTokens", 1)
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+        reader.problem("`maxTokens` must be a whole number of 1 or more", path)
 
 
 def _thresholds(file: ThresholdsFile, reader: StructReader) -> Thresholds:
@@ -355,9 +371,4 @@ def _thresholds(file: ThresholdsFile, reader: StructReader) -> Thresholds:
                 hint="a threshold outside its range can never fail, or never hold",
                 code="P6202",
             )
-    return Thresholds(
-        **{name: getattr(file, name) for name in Thresholds.__struct_fields__}
-    )
-
-
-
+    return Thresholds(**{name: getattr(file, name) for name in Thresholds.__struct_fields__})

@@ -1,0 +1,1 @@
+"""Reports as text and JSON; nothing here touches a file or a terminal."""

@@ -1,0 +1,269 @@
+"""What the kinds share: the fields of a spec, what is read of an answer, and how a check is made.
+
+A check selects a value from the answer, matches it, turns the result round when it is negated, and
+explains itself only when it fails.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, Final, Literal
+
+from msgspec import UNSET, Struct, UnsetType
+
+from proctor.assertions.answers import AnswerView, Failure
+from proctor.assertions.matching import (
+    MISSING,
+    Fold,
+    Tokens,
+    descend,
+    folding,
+    join_places,
+    parse_pointer,
+    spell_place,
+)
+from proctor.errors import SuiteError
+from proctor.records import (
+    Answered,
+    AssertionSpec,
+    Case,
+    Check,
+    Json,
+    JsonObject,
+    Outcome,
+    encode_json,
+)
+
+MAX_EVIDENCE_BYTES: Final = 4_096
+MAX_PLACE: Final = 200
+"""Characters of a place that are shown; keys of an answer can be of any length."""
+
+
+class SelectingSpec(AssertionSpec, frozen=True, kw_only=True):
+    """Fields of the kinds that read a part of the answer.
+
+    `field` is a name, or a JSON Pointer when it starts with `/`.
+    """
+
+    field: str | UnsetType = UNSET
+    extract: Literal["json"] | UnsetType = UNSET
+
+
+class ComparingSpec(SelectingSpec, frozen=True, kw_only=True):
+    """Fields of the kinds that compare with an expected value; null is a value."""
+
+    value: Json | UnsetType = UNSET
+    expected: str | UnsetType = UNSET
+    trim: bool = False
+    ignore_case: bool = False
+
+    @property
+    def fold(self) -> Fold | None:
+        """What is done to both strings before they are compared."""
+        return folding(trim=self.trim, ignore_case=self.ignore_case)
+
+
+def invalid(message: str, hint: str | None = None) -> SuiteError:
+    """A spec that cannot work (P6201)."""
+    return SuiteError(message, code="P6201", hint=hint)
+
+
+def cannot_fail(message: str, hint: str | None = None) -> SuiteError:
+    """A spec that would pass whatever the answer is (P6202)."""
+    return SuiteError(message, code="P6202", hint=hint)
+
+
+class Part(Struct, frozen=True, gc=False):
+    """A selected part of a value: the steps to it, and how a person writes them."""
+
+    written: str
+    tokens: Tokens
+    place: str
+
+
+def selected_part(written: str | UnsetType, key: str) -> Part | None:
+    """What a `field` or `expected` selects, None when it is not given.
+
+    Raises:
+        SuiteError: P6201 when it starts with `/` and is not a JSON Pointer.
+    """
+    if isinstance(written, UnsetType):
+        return None
+    if not written.startswith("/"):
+        return Part(written, (written,), spell_place((written,)))
+    tokens = parse_pointer(written)
+    if tokens is None:
+        raise invalid(
+            f"`{key}`: `{written}` is not a JSON Pointer", "write `~0` for `~` and `~1` for `/`"
+        )
+    steps = [int(token) if _is_index(token) else token for token in tokens]
+    return Part(written, tokens, spell_place(steps))
+
+
+def _is_index(token: str) -> bool:
+    return token.isascii() and token.isdigit() and len(token) < 10 and str(int(token)) == token
+
+
+class Expectation:
+    """Where the expected value comes from: the spec's `value`, or a part of the case.
+
+    Args:
+        spec: With `value` or `expected` or neither, never both.
+        given: The value, when the kind has another key for it; then `value` is not looked at.
+
+    Raises:
+        SuiteError: P6201 when both are given.
+    """
+
+    def __init__(self, spec: ComparingSpec, given: Json | UnsetType = UNSET) -> None:
+        self.value = spec.value if given is UNSET else given
+        if self.value is not UNSET and spec.expected is not UNSET:
+            raise invalid("`value` and `expected` exclude each other")
+        self._part = selected_part(spec.expected, "expected")
+        self._field = selected_part(spec.field, "field")
+
+    def of(self, case: Case) -> Json:
+        """The expected value of a case, `MISSING` when it has none."""
+        if self.value is not UNSET:
+            return self.value
+        whole = case.expected
+        if whole is UNSET:
+            return MISSING
+        part = self._part_of(whole)
+        return whole if part is None else descend(whole, part.tokens)
+
+    def lacks(self, case: Case) -> str | None:
+        """What the case lacks, as a sentence, or None."""
+        if self.of(case) is not MISSING:
+            return None
+        part = None if case.expected is UNSET else self._part_of(case.expected)
+        if part is None:
+            return "the case has no `expected`"
+        return f"the case has no `{part.written}` in its `expected`"
+
+    def _part_of(self, whole: Json) -> Part | None:
+        if self._part is not None:
+            return self._part
+        return self._field if isinstance(whole, dict) else None
+
+
+class AnswerAssertion(ABC):
+    """A compiled assertion on the text of an answer, or on one part of it parsed as JSON."""
+
+    spec: AssertionSpec
+
+    def __init__(self, spec: SelectingSpec) -> None:
+        self.spec = spec
+        self._part = selected_part(spec.field, "field")
+        self._extracts = spec.extract is not UNSET
+        self._passed = Check(spec.id, spec.kind, Outcome.PASSED, spec.severity)
+
+    @property
+    def place(self) -> str:
+        """Where the selected part stands in the answer; an empty text for all of it."""
+        return "" if self._part is None else self._part.place
+
+    def needs(self, case: Case) -> str | None:
+        """What this case lacks for the assertion to be asked, as a sentence, or None."""
+        return None
+
+    def check(self, answered: Answered, case: Case) -> Check:
+        """Judge one answer."""
+        view = AnswerView.of(answered)
+        value = self._select(view, case)
+        result = value if value.__class__ is Failure else self.match(value, case)
+        if result.__class__ is Failure:
+            return self._failed(view, result)
+        if bool(result) is self.spec.negate:
+            return self._failed(view, self.explain(value, case, result))
+        if view.notes is None and not self._extracts:
+            return self._passed
+        return self._with(view, Outcome.PASSED, None, {})
+
+    def reads_json(self, case: Case) -> bool:
+        """Whether the whole answer is parsed as JSON although no part of it is selected."""
+        return False
+
+    @abstractmethod
+    def match(self, value: Json, case: Case) -> Any:
+        """Whether the selected value is as asked, before `negate`; truthy when it is.
+
+        Returns:
+            Anything `explain` has a use for, or a `Failure` when that cannot be told.
+        """
+
+    @abstractmethod
+    def explain(self, value: Json, case: Case, result: Any) -> Failure:
+        """Why the check fails: a mismatch, or a match that is negated."""
+
+    def evidence(self, place: str = "", **items: Json) -> JsonObject:
+        """Evidence with the place in it where there is one; what is `MISSING` is left out."""
+        evidence = {name: item for name, item in items.items() if item is not MISSING}
+        whole = join_places(self.place, place)
+        return {"path": whole, **evidence} if whole else evidence
+
+    def _select(self, view: AnswerView, case: Case) -> Json | Failure:
+        part = self._part
+        if part is None:
+            if self._extracts:
+                return view.extracted()
+            return view.document() if self.reads_json(case) else view.text()
+        document = view.extracted() if self._extracts else view.document()
+        if document.__class__ is Failure:
+            return document
+        value = descend(document, part.tokens)
+        if value is MISSING:
+            return Failure("missing_field", part.place, {"path": part.place})
+        return value
+
+    def _failed(self, view: AnswerView, failure: Failure) -> Check:
+        reason = failure.code
+        if failure.place:
+            reason = f"{reason}: {_shortened(failure.place)}"
+        return self._with(view, Outcome.FAILED, reason, failure.evidence or {})
+
+    def _with(
+        self, view: AnswerView, outcome: Outcome, reason: str | None, evidence: JsonObject
+    ) -> Check:
+        more = dict(view.notes or {})
+        if self._extracts and view.source is not None:
+            more["extracted"] = view.source.value
+        spec = self.spec
+        whole = within_limit({**evidence, **more}) or None
+        return Check(spec.id, spec.kind, outcome, spec.severity, reason, whole)
+
+
+def within_limit(evidence: JsonObject) -> JsonObject:
+    """Evidence of at most 4,096 bytes of JSON.
+
+    The largest values are replaced by a note of their size until it fits. A list of issues loses
+    its last ones instead, and says how many.
+    """
+    evidence = {
+        name: _shortened(item) if name == "path" else item for name, item in evidence.items()
+    }
+    if len(encode_json(evidence)) <= MAX_EVIDENCE_BYTES:
+        return evidence
+    sizes = {
+        name: len(encode_json(item))
+        for name, item in evidence.items()
+        if name not in ("path", "issues")
+    }
+    for name in sorted(sizes, key=lambda name: -sizes[name]):
+        if sizes[name] <= MAX_PLACE or len(encode_json(evidence)) <= MAX_EVIDENCE_BYTES:
+            break
+        evidence[name] = {
+            "kind": "omitted",
+            "reason": "size_limit",
+            "original_bytes": sizes[name],
+        }
+    issues = evidence.get("issues", [])
+    kept = len(issues)
+    while kept and len(encode_json(evidence)) > MAX_EVIDENCE_BYTES:
+        kept -= 1
+        evidence |= {"issues": issues[:kept], "issues_left_out": len(issues) - kept}
+    return evidence
+
+
+def _shortened(place: str) -> str:
+    return place if len(place) <= MAX_PLACE else f"{place[: MAX_PLACE - 3]}..."

@@ -1,0 +1,130 @@
+"""The kind `contains`: a text holds other texts, or a list holds values."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal, cast
+
+from msgspec import UNSET, Meta, UnsetType
+
+from proctor.assertions.answers import Failure
+from proctor.assertions.base import (
+    AnswerAssertion,
+    ComparingSpec,
+    Expectation,
+    cannot_fail,
+    invalid,
+)
+from proctor.assertions.matching import json_equal, spell
+from proctor.protocols import Scope
+from proctor.records import AssertionSpec, Case, Json
+
+
+class ContainsSpec(ComparingSpec, frozen=True, kw_only=True):
+    """The fields of `contains`."""
+
+    values: list[Json] | UnsetType = UNSET
+    mode: Literal["all", "any"] = "all"
+
+
+class Contains(AnswerAssertion):
+    """All (or any) of the values are in the answer, or in a part of it.
+
+    In a list they are looked for as members, by equality; in everything else as text. A list as
+    expected value stands for several values.
+    """
+
+    Spec: ClassVar[type[AssertionSpec]] = ContainsSpec
+
+    def __init__(self, spec: ContainsSpec) -> None:
+        super().__init__(spec)
+        self._expectation = Expectation(spec, given=spec.values)
+        self._fold = spec.fold
+        self._any = spec.mode == "any"
+        given = self._expectation.value
+        self._given = None if given is UNSET else _listed(given)
+
+    @staticmethod
+    def compile(spec: AssertionSpec, scope: Scope) -> Contains:
+        """Make the assertion ready.
+
+        Raises:
+            SuiteError: P6201 when more than one of `value`, `values` and `expected` is given;
+                P6202 when there is nothing to look for, or an empty text, which is in every text.
+        """
+        spec = cast("ContainsSpec", spec)
+        if spec.values is not UNSET and not (spec.value is UNSET and spec.expected is UNSET):
+            other = "expected" if spec.value is UNSET else "value"
+            raise invalid(f"`values` and `{other}` exclude each other")
+        assertion = Contains(spec)
+        if assertion._given is not None:
+            fault = assertion._idle(assertion._given)
+            if fault is not None:
+                raise cannot_fail(f"the assertion {fault}", "write what the answer must hold")
+        return assertion
+
+    def needs(self, case: Case) -> str | None:
+        """What this case lacks, or that it gives nothing that could fail."""
+        if self._given is not None:
+            return None
+        lacking = self._expectation.lacks(case)
+        if lacking is not None:
+            return lacking
+        fault = self._idle(self._wanted(case))
+        return None if fault is None else f"it {fault}"
+
+    def reads_json(self, case: Case) -> bool:
+        """Whether a value is looked for that is not text."""
+        return not all(isinstance(one, str) for one in self._wanted(case))
+
+    def match(self, value: Json, case: Case) -> bool | Failure:
+        """Whether the values are there."""
+        wanted = self._wanted(case)
+        found = self._found(value, wanted)
+        if isinstance(found, Failure):
+            return found
+        return bool(found) if self._any else len(found) == len(wanted)
+
+    def explain(self, value: Json, case: Case, result: bool) -> Failure:
+        """Which values are missing, or which are there."""
+        wanted = self._wanted(case)
+        found = self._found(value, wanted)
+        if isinstance(found, Failure):
+            return found
+        if result:
+            return Failure("found", self.place, self.evidence(found=_single(found), got=value))
+        missing = [one for one in wanted if not any(one is there for there in found)]
+        evidence = self.evidence(expected=_single(missing), got=value)
+        return Failure("not_found", self.place, evidence)
+
+    def _wanted(self, case: Case) -> list[Json]:
+        return _listed(self._expectation.of(case)) if self._given is None else self._given
+
+    def _found(self, value: Json, wanted: list[Json]) -> list[Json] | Failure:
+        if isinstance(value, list):
+            fold = self._fold
+            return [one for one in wanted if any(json_equal(one, item, fold) for item in value)]
+        text = self._spell(value)
+        parts = [self._spell(one) for one in wanted]
+        if text is None or None in parts:
+            return Failure("not_text", self.place, self.evidence())
+        return [one for one, part in zip(wanted, parts, strict=True) if part and part in text]
+
+    def _spell(self, value: Json) -> str | None:
+        text = spell(value)
+        return text if text is None or self._fold is None else self._fold(text)
+
+    def _idle(self, wanted: list[Json]) -> str | None:
+        """Why looking for this can never fail, or None."""
+        if not wanted:
+            return "has nothing to look for"
+        if any(self._spell(one) == "" for one in wanted):
+            return "looks for an empty text, which is in every text"
+        return None
+
+
+def _listed(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else [value]
+
+
+def _single(values: list[Json]) -> Json:
+    return values[0] if len(values) == 1 else values

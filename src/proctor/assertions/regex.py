@@ -1,0 +1,116 @@
+"""The kind `regex`: a pattern is found in the answer, or in a part of it.
+
+The pattern is somebody else's and so is the answer, so both compiling and matching are bounded:
+the library writes a counted repeat out when it compiles, and backtracks when it matches.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any, ClassVar, Final, cast
+
+import regex
+
+from proctor.assertions.answers import Failure
+from proctor.assertions.base import AnswerAssertion, SelectingSpec, cannot_fail, invalid
+from proctor.assertions.matching import spell
+from proctor.protocols import Scope
+from proctor.records import AssertionSpec, Case, Json
+
+MAX_PATTERN: Final = 4_096
+MAX_NESTED_GROUPS: Final = 100
+MAX_WRITTEN_OUT: Final = 100_000
+"""Elements of a pattern with its counted repeats written out."""
+
+_FLAGS: Final = {"i": regex.I, "m": regex.M, "s": regex.S, "x": regex.X}
+
+
+class RegexSpec(SelectingSpec, frozen=True, kw_only=True):
+    """The fields of `regex`."""
+
+    pattern: str
+    flags: str = ""
+
+
+class Regex(AnswerAssertion):
+    """The pattern is found anywhere in the text. Running out of time fails, also when negated."""
+
+    Spec: ClassVar[type[AssertionSpec]] = RegexSpec
+
+    def __init__(self, spec: RegexSpec, pattern: regex.Pattern[str], timeout_s: float) -> None:
+        super().__init__(spec)
+        self._written = spec.pattern
+        self._search = pattern.search
+        self._timeout_s = timeout_s
+
+    @staticmethod
+    def compile(spec: AssertionSpec, scope: Scope) -> Regex:
+        """Make the assertion ready.
+
+        Raises:
+            SuiteError: P6201 when the pattern or its flags cannot be used, P6202 when the pattern
+                is empty.
+        """
+        spec = cast("RegexSpec", spec)
+        return Regex(spec, compile_pattern(spec.pattern, spec.flags), scope.regex_timeout_s)
+
+    def match(self, value: Json, case: Case) -> regex.Match[str] | Failure | None:
+        """The first match."""
+        text = spell(value)
+        if text is None:
+            return Failure("not_text", self.place, self.evidence())
+        try:
+            return self._search(text, timeout=self._timeout_s)
+        except TimeoutError:
+            return Failure("timed_out", evidence=self.evidence(limit_s=self._timeout_s))
+
+    def explain(self, value: Json, case: Case, result: regex.Match[str] | None) -> Failure:
+        """That nothing matches, or what does."""
+        if result is None:
+            evidence = self.evidence(pattern=self._written, got=value)
+            return Failure("no_match", self.place, evidence)
+        return Failure("match", self.place, self.evidence(pattern=self._written, got=result[0]))
+
+
+def compile_pattern(pattern: str, flags: str) -> regex.Pattern[str]:
+    """Compile a pattern after making sure that this takes little time and memory.
+
+    Args:
+        pattern: As written in a suite.
+        flags: Letters of `i m s x`, each at most once.
+
+    Raises:
+        SuiteError: P6201 when a limit is passed or the pattern is not a regular expression,
+            P6202 when it is empty.
+    """
+    _check_flags(flags)
+    if not (pattern.strip() if "x" in flags else pattern):
+        raise cannot_fail("the pattern is empty, which is found in every text")
+    if len(pattern) > MAX_PATTERN:
+        raise invalid(f"`pattern` has {len(pattern):,} characters; the limit is {MAX_PATTERN:,}")
+    if nested_groups(pattern, verbose="x" in flags) > MAX_NESTED_GROUPS:
+        raise invalid(f"`pattern` has groups nested deeper than {MAX_NESTED_GROUPS}")
+    if written_out(pattern, verbose="x" in flags) > MAX_WRITTEN_OUT:
+        raise invalid(
+            f"`pattern` repeats too much: written out it has over {MAX_WRITTEN_OUT:,} elements",
+            "lower the counts in `{...}`, or use `+` or `*`",
+        )
+    combined = 0
+    for letter in flags:
+        combined |= _FLAGS[letter]
+    try:
+        return regex.compile(pattern, combined)
+    except regex.error as error:
+        place = "" if error.pos is None else f" at position {error.pos}"
+        raise invalid(f"`pattern` is not a regular expression: {error.msg}{place}") from None
+    except (RecursionError, OverflowError, MemoryError, ValueError) as error:
+        raise invalid(f"`pattern` cannot be compiled: {type(error).__name__}") from None
+
+
+def _check_flags(flags: str) -> None:
+    for at, letter in enumerate(flags):
+        if letter not in _FLAGS:
+            raise invalid(f"`flags`: `{letter}` is not one of i, m, s, x")
+        if letter in flags[:at]:
+            raise invalid(f"`flags`: `{letter}` stands twice")

@@ -1,0 +1,79 @@
+"""What the command line prints: reports on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from proctor.errors import ProctorError
+from proctor.rendering.escaping import terminal_line, terminal_text
+
+if TYPE_CHECKING:
+    import click
+
+
+class Output:
+    """Standard output and standard error as bytes, so that no locale changes a report."""
+
+    def __init__(self) -> None:
+        self._stdout_is_closed = False
+
+    def colour(self) -> bool:
+        """Whether stdout is a terminal whose reader wants colours."""
+        return (
+            sys.stdout.isatty()
+            and not os.environ.get("NO_COLOR")
+            and os.environ.get("TERM") != "dumb"
+        )
+
+    def write(self, chunk: bytes) -> None:
+        """Write to stdout; a reader that has gone away is no fault."""
+        if self._stdout_is_closed:
+            return
+        try:
+            sys.stdout.buffer.write(chunk)
+        except BrokenPipeError:
+            self._close_stdout()
+
+    def copied(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        """The chunks, each written to stdout on the way."""
+        for chunk in chunks:
+            self.write(chunk)
+            yield chunk
+
+    def note(self, text: str) -> None:
+        """One line on stderr."""
+        sys.stderr.write(terminal_line(terminal_text(text)) + "\n")
+
+    def problems(self, error: ProctorError) -> None:
+        """Every problem with its place and its hint."""
+        problems = list(error.problems())
+        for problem in problems:
+            place = "" if problem.where is None else f"{problem.where}: "
+            self.note(f"{place}{problem.code}: {problem.message}")
+            if problem.hint:
+                self.note(f"    {problem.hint}")
+        if len(problems) > 1:
+            self.note(f"{len(problems)} problems; nothing was run")
+
+    def usage_error(self, error: click.ClickException) -> None:
+        """What is wrong with the command line."""
+        self.note(f"P6002: {error.format_message()}")
+        context = getattr(error, "ctx", None)
+        if context is not None:
+            self.note(f"    see `{context.command_path} --help`")
+
+    def finish(self, code: int) -> int:
+        """Flush stdout and return the exit code."""
+        try:
+            sys.stdout.flush()
+        except BrokenPipeError:
+            self._close_stdout()
+        return code
+
+    def _close_stdout(self) -> None:
+        self._stdout_is_closed = True
+        # What Python still has buffered goes nowhere, instead of failing again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,43 @@
+"""The options and steps that commands on a project share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from proctor.config import Config, load_config
+from proctor.records import JsonObject
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def cwd_option(command: Command) -> Command:
+    """`--cwd DIR`."""
+    return click.option(
+        "--cwd",
+        metavar="DIR",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        help="The project's folder. Default: the nearest one upward with a configuration.",
+    )(command)
+
+
+def project_config(cwd: Path | None, flags: JsonObject) -> Config:
+    """The configuration of the project the command is about."""
+    return load_config(cwd or Path.cwd(), is_root=cwd is not None, flags=flags, environ=os.environ)
+
+
+def from_start(cwd: Path | None, path: Path) -> Path:
+    """A path given as an option: relative ones start at `--cwd`, or where the user is."""
+    return (cwd or Path.cwd()) / path
+
+
+def shown_path(root: Path, path: Path) -> str:
+    """A folder as reports may name it: relative to the project, or only its own name."""
+    resolved = path.resolve()
+    if resolved.is_relative_to(root):
+        return resolved.relative_to(root).as_posix()
+    return resolved.name

@@ -1,0 +1,76 @@
+"""What every case of a suite must fit: the prompts' contracts, the templates, the assertions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from msgspec import UNSET
+
+from proctor.contracts import Fields, input_faults, with_defaults
+from proctor.loading.prompts import LoadedPrompt
+from proctor.records import Case
+from proctor.templates import MissingValue, Placeholder, value_at
+
+Needs = Callable[[Case], Iterable[tuple[str, str]]]
+"""Per assertion that a case gives too little for: its id and a sentence."""
+
+
+class SuiteRules:
+    """The rules of one suite.
+
+    Args:
+        prompts: The prompts under test.
+        needs: What the assertions need of a case.
+    """
+
+    def __init__(self, prompts: Sequence[LoadedPrompt], needs: Needs | None) -> None:
+        self._contracts = [
+            (loaded.prompt.inputs, _open_placeholders(loaded), _label(loaded, prompts))
+            for loaded in prompts
+        ]
+        self._needs = needs
+
+    def faults(self, case: Case) -> Iterator[tuple[str, str]]:
+        """Code and sentence of everything wrong with one case; quotes no value of it."""
+        for fields, placeholders, label in self._contracts:
+            fits = True
+            for place, fault in input_faults(fields, case.inputs):
+                fits = False
+                yield "P6104", f"`{place}` {fault}{label}"
+            if placeholders and fits:
+                yield from _missing_values(fields, placeholders, case, label)
+        if self._needs is not None:
+            for assertion, sentence in self._needs(case):
+                yield "P6104", f"the assertion `{assertion}` cannot be asked: {sentence}"
+
+
+def _missing_values(
+    fields: Fields, placeholders: Sequence[Placeholder], case: Case, label: str
+) -> Iterator[tuple[str, str]]:
+    inputs = with_defaults(fields, case.inputs)
+    for placeholder in placeholders:
+        try:
+            value_at(placeholder, inputs)
+        except MissingValue as missing:
+            yield "P6104", f"the template uses `{missing.path}`, which this case lacks{label}"
+
+
+def _label(loaded: LoadedPrompt, prompts: Sequence[LoadedPrompt]) -> str:
+    return f" (prompt `{loaded.prompt.id}`)" if len(prompts) > 1 else ""
+
+
+def _open_placeholders(loaded: LoadedPrompt) -> list[Placeholder]:
+    """Placeholders that a case within the contract may still have no value for."""
+    return [one for one in loaded.placeholders() if _may_lack(one, loaded.prompt.inputs)]
+
+
+def _may_lack(placeholder: Placeholder, inputs: Fields) -> bool:
+    fields: Fields | None = inputs
+    for name in placeholder.path:
+        if fields is None:
+            return True
+        field = fields[name]
+        if field.optional and field.default is UNSET:
+            return True
+        fields = field.fields
+    return False

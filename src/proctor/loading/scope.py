@@ -1,0 +1,41 @@
+"""What assertions may ask for while a suite is being loaded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from proctor.contracts import json_schema
+from proctor.errors import SuiteError
+from proctor.loading.files import read_document
+from proctor.records import Json, JsonObject, Prompt
+from proctor.safe_io import inside
+
+
+class SuiteScope:
+    """The `Scope` of one subject of a suite.
+
+    Args:
+        root: The project's folder.
+        folder: The suite's folder, relative to the root.
+        prompt: The prompt under test.
+        regex_timeout_s: How long one match may take.
+    """
+
+    def __init__(
+        self, root: Path, folder: str, *, prompt: Prompt | None, regex_timeout_s: float
+    ) -> None:
+        self._root = root
+        self._folder = folder
+        self.regex_timeout_s = regex_timeout_s
+        output = None if prompt is None else prompt.output
+        self.output_schema: JsonObject | None = None if output is None else json_schema(output)
+
+    def read_schema(self, path: str) -> Json:
+        """Read a JSON Schema of the project, by a path relative to the suite.
+
+        Raises:
+            SuiteError: P6201 when it is neither JSON nor YAML.
+            FileError: P6805 when the path is not one of a file inside the project.
+        """
+        relative = inside(path, base=self._folder)
+        return read_document(self._root, relative, error=SuiteError, code="P6201").value

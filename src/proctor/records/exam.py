@@ -1,0 +1,108 @@
+"""The exam: prompts, subjects, cases, assertions as written, and what is asked."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from proctor.records.words import Identifier, Json, JsonObject, Severity
+
+
+class FieldSpec(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """One field of an input or output contract, as written in a prompt."""
+
+    type: Literal["string", "number", "integer", "boolean", "enum", "list", "object"]
+    description: str | None = None
+    options: Annotated[list[str], Meta(min_length=1)] | None = None
+    default: Json | UnsetType = UNSET
+    optional: bool = False
+    items: FieldSpec | None = None
+    fields: dict[str, FieldSpec] | None = None
+    max_length: Annotated[int, Meta(ge=1)] | None = None
+
+
+class Message(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One message of a conversation with a model."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+class ModelChoice(Struct, frozen=True, kw_only=True):
+    """A model and everything sent to it beside the messages.
+
+    `ref` is `<provider>/<name>`; `params` holds `maxTokens` and the provider's parameters.
+    """
+
+    ref: str
+    params: JsonObject
+
+
+class Prompt(Struct, frozen=True, kw_only=True):
+    """A prompt of the project, read and valid. `path` is relative to the project root."""
+
+    id: str
+    path: str
+    messages: tuple[Message, ...]
+    inputs: dict[str, FieldSpec]
+    output: dict[str, FieldSpec] | None
+    model: ModelChoice | None
+    bundle_sha256: str
+
+
+class Subject(Struct, frozen=True, kw_only=True):
+    """What sits the exam: a prompt on a model."""
+
+    prompt: Prompt
+    model: ModelChoice
+
+    @property
+    def id(self) -> str:
+        """The subject's name in thresholds and messages: `<prompt id>@<model ref>`."""
+        return f"{self.prompt.id}@{self.model.ref}"
+
+
+class AssertionSpec(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """The fields every assertion has. Each kind extends it with its own."""
+
+    id: Identifier
+    kind: str
+    severity: Severity = Severity.FAIL
+    negate: bool = False
+
+
+class Case(Struct, frozen=True, gc=False):
+    """One row of a dataset, its inputs typed and its defaults not yet filled in."""
+
+    id: str
+    inputs: JsonObject
+    expected: Json | UnsetType = UNSET
+    tags: list[str] = []
+    tiers: list[str] = []
+    metadata: JsonObject | None = None
+
+
+class Thresholds(Struct, frozen=True, kw_only=True):
+    """What a run must reach. Rates are shares of 1, the cost is in USD."""
+
+    pass_rate: float = 1.0
+    max_error_rate: float = 0.0
+    min_measured: float = 1.0
+    max_cost_usd: float | None = None
+
+
+class Request(Struct, frozen=True, kw_only=True):
+    """One call to a model, ready to be sent: the messages are rendered, nothing is a template."""
+
+    model: ModelChoice
+    messages: tuple[Message, ...]
+    output_schema: JsonObject | None
+
+
+class Call(Struct, frozen=True, gc=False):
+    """What a row asks for: its inputs by their digest, and the take. `case` is a label."""
+
+    case: str
+    inputs_sha256: str
+    take: int

@@ -1,0 +1,217 @@
+"""The report as text for people: the verdict, what failed and why, what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from proctor.protocols import Cases, Report
+from proctor.records import CaseResult, Outcome, RenderOptions, SuiteReport, Verdict
+from proctor.rendering.escaping import terminal_line, terminal_text
+from proctor.rendering.wording import (
+    MESSAGE_LENGTH,
+    cache_text,
+    check_text,
+    checks_text,
+    cost_text,
+    counts_text,
+    headline,
+    shortened,
+    threshold_text,
+    tokens_text,
+)
+
+SHOWN_CASES = 20
+"""How many cases are shown unless all are asked for."""
+
+_LINES_OF_A_CASE = 20
+_WIDTH = 100
+_CHUNK_LINES = 500
+_NOT_PASSED = (Outcome.FAILED, Outcome.ERRORED, Outcome.UNMEASURED)
+
+_RED, _GREEN, _YELLOW, _PLAIN = "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[0m"
+_COLOURS = {
+    "passed": _GREEN,
+    "failed": _RED,
+    "not met": _RED,
+    "errored": _YELLOW,
+    "interrupted": _YELLOW,
+    "not available": _YELLOW,
+    "unmeasured": _YELLOW,
+    "warning": _YELLOW,
+}
+
+
+def render_text(report: Report, options: RenderOptions) -> Iterator[bytes]:
+    """The report for a terminal or a log, in UTF-8.
+
+    Data is escaped, so that nothing in it acts on the terminal or on the CI job that shows it.
+    """
+    lines: list[str] = []
+    for line in _TextReport(report, options).lines():
+        lines.append(line)
+        if len(lines) == _CHUNK_LINES:
+            yield _encoded(lines)
+            lines.clear()
+    yield _encoded(lines)
+
+
+def _encoded(lines: list[str]) -> bytes:
+    return "".join(f"{line}\n" for line in lines).encode("utf-8")
+
+
+class _RowErrors:
+    """The rows that could not be answered for one reason: how many, and of which cases."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.cases: dict[int, str] = {}
+
+
+class _TextReport:
+    """Writes one report; counts down how many cases may still be shown."""
+
+    def __init__(self, report: Report, options: RenderOptions) -> None:
+        self._report = report
+        self._colour = options.colour
+        self._all = options.all_cases
+        self._left = SHOWN_CASES
+        self._shown: set[int] = set()
+
+    def lines(self) -> Iterator[str]:
+        head = self._report.head
+        subjects = [subject for suite in head.suites for subject in suite.subjects]
+        verdict = Verdict(head.verdict).value
+        counted = headline(subject.counts for subject in subjects)
+        yield self._marked(verdict, f"  {counted}", word=verdict.upper())
+        if head.partial:
+            yield "This report is partial: a shard is missing."
+        for place, suite in enumerate(head.suites):
+            yield ""
+            yield from self._suite(place, suite)
+        yield ""
+        yield cost_text(subject.cost for subject in subjects)
+        yield tokens_text(subject.tokens for subject in subjects)
+        yield cache_text(suite.cache for suite in head.suites)
+
+    def _suite(self, place: int, suite: SuiteReport) -> Iterator[str]:
+        yield terminal_line(suite.suite)
+        for number, subject in enumerate(suite.subjects):
+            yield terminal_line(f"  {subject.id}: {counts_text(subject.counts)}")
+            checks = checks_text(subject)
+            if checks is not None:
+                yield f"    {checks}"
+            yield from self._cases(self._report.cases(place, number))
+        several = len(suite.subjects) > 1
+        for threshold in suite.thresholds:
+            wrong = threshold_text(threshold, name_subject=several)
+            if wrong is not None:
+                mark, _, said = wrong.partition(":")
+                yield self._marked(mark, f":{said}", indent=2)
+        for warning in suite.warnings:
+            code = "" if warning.code is None else f" {terminal_text(warning.code)}"
+            where = "" if warning.where is None else f" ({terminal_text(warning.where)})"
+            message = shortened(warning.message, MESSAGE_LENGTH)
+            yield self._marked("warning", f":{code} {message}{where}", indent=2)
+
+    def _cases(self, cases: Cases) -> Iterator[str]:
+        """What did not pass: failed cases, rows without an answer by reason, then the rest."""
+        self._shown.clear()
+        yield from self._blocks(cases.having(Outcome.FAILED))
+        groups, others = self._row_errors(cases.having(Outcome.ERRORED))
+        for (code, message), group in groups.items():
+            rows = "1 row" if group.rows == 1 else f"{group.rows} rows"
+            said = f"{terminal_text(code)}: {shortened(message, MESSAGE_LENGTH)}"
+            yield self._marked("errored", f"  {rows}, {said}", indent=4)
+            ids = [id_ for index, id_ in group.cases.items() if self._take(index)]
+            yield from _wrapped(ids, indent=6)
+        if others:
+            errored = cases.having(Outcome.ERRORED)
+            yield from self._blocks(case for case in errored if _has_errored_checks(case))
+        yield from self._blocks(cases.having(Outcome.UNMEASURED))
+        hidden = cases.count(*_NOT_PASSED) - len(self._shown)
+        if hidden > 0:
+            yield f"    ... and {hidden} more (--all shows them)"
+
+    def _blocks(self, cases: Iterable[CaseResult]) -> Iterator[str]:
+        for case in cases:
+            if not self._take(case.index):
+                return
+            yield from self._case(case)
+
+    def _take(self, index: int) -> bool:
+        """Whether a case of this subject may be shown; it then counts as shown."""
+        if index not in self._shown:
+            if self._left == 0 and not self._all:
+                return False
+            self._left -= 1
+            self._shown.add(index)
+        return True
+
+    def _row_errors(
+        self, cases: Iterable[CaseResult]
+    ) -> tuple[dict[tuple[str, str], _RowErrors], bool]:
+        """Rows without an answer by what they say, and whether a check errored anywhere."""
+        groups: dict[tuple[str, str], _RowErrors] = {}
+        others = False
+        for case in cases:
+            others = others or _has_errored_checks(case)
+            for row in case.rows:
+                if row.error is None:
+                    continue
+                reason = (row.error.code, row.error.message)
+                if reason not in groups and len(groups) == SHOWN_CASES and not self._all:
+                    continue
+                group = groups.setdefault(reason, _RowErrors())
+                group.rows += 1
+                if self._all or len(group.cases) < SHOWN_CASES:
+                    group.cases[case.index] = case.id
+        return groups, others
+
+    def _case(self, case: CaseResult) -> Iterator[str]:
+        yield self._marked(case.outcome.value, f"  {terminal_text(case.id)}", indent=4)
+        lines = list(_row_lines(case))
+        limit = len(lines) if self._all else _LINES_OF_A_CASE
+        for line in lines[:limit]:
+            yield terminal_line(f"      {line}")
+        if len(lines) > limit:
+            yield f"      ... and {len(lines) - limit} more (--all shows them)"
+
+    def _marked(self, mark: str, rest: str, *, indent: int = 0, word: str | None = None) -> str:
+        """A line that begins with a word of ours, coloured on a terminal; `rest` is escaped."""
+        word = word or mark
+        if self._colour:
+            word = f"{_COLOURS[mark]}{word}{_PLAIN}"
+        return f"{' ' * indent}{word}{rest}"
+
+
+def _has_errored_checks(case: CaseResult) -> bool:
+    return any(row.outcome is Outcome.ERRORED and row.error is None for row in case.rows)
+
+
+def _row_lines(case: CaseResult) -> Iterator[str]:
+    """What is wrong with each row of a case; escaped."""
+    for row in case.rows:
+        if row.outcome is Outcome.PASSED:
+            continue
+        repeat = f"repeat {row.repeat}: " if len(case.rows) > 1 else ""
+        if row.error is not None:
+            message = shortened(row.error.message, MESSAGE_LENGTH)
+            yield f"{repeat}{terminal_text(row.error.code)}: {message}"
+        for check in row.checks:
+            if check.outcome is not Outcome.PASSED:
+                yield f"{repeat}{check_text(check)}"
+
+
+def _wrapped(ids: Iterable[str], *, indent: int) -> Iterator[str]:
+    """Names in lines of readable width; escaped."""
+    margin = " " * indent
+    line = ""
+    for id_ in ids:
+        name = terminal_text(id_)
+        if line and indent + len(line) + len(name) + 2 > _WIDTH:
+            yield terminal_line(f"{margin}{line},")
+            line = name
+        else:
+            line = f"{line}, {name}" if line else name
+    if line:
+        yield terminal_line(f"{margin}{line}")

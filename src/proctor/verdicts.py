@@ -1,0 +1,72 @@
+"""Whether thresholds are met, and what a run says because of that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from proctor.errors import ExitCode
+from proctor.records import (
+    SubjectReport,
+    SuiteReport,
+    ThresholdReport,
+    Thresholds,
+    Verdict,
+)
+
+_ON_ANSWERS = frozenset({"maxCostUsd", "passRate"})
+"""Thresholds that say something about the answers; the others say that too little is known."""
+
+_TOLERANCE = 1e-9
+
+
+def rate_thresholds(limits: Thresholds, subjects: Sequence[SubjectReport]) -> list[ThresholdReport]:
+    """Those on rates: of passes for each subject, of errors and of verdicts over the suite."""
+    rows = sum(subject.counts.rows for subject in subjects)
+    errored = sum(subject.counts.errored for subject in subjects)
+    checks = [counts for subject in subjects for counts in subject.checks.values()]
+    verdicts = sum(counts.passed + counts.failed for counts in checks)
+    asked = verdicts + sum(counts.errored + counts.unmeasured for counts in checks)
+    return [
+        *(
+            _at_least("passRate", limits.pass_rate, subject.pass_rate.rate, subject.id)
+            for subject in subjects
+        ),
+        _at_most("maxErrorRate", limits.max_error_rate, errored / rows if rows else None),
+        _at_least("minMeasured", limits.min_measured, verdicts / asked if asked else None),
+    ]
+
+
+def cost_threshold(limit_usd: float, actual_usd: float | None) -> ThresholdReport:
+    """The threshold on the cost of a suite, which is None when it cannot be told."""
+    return _at_most("maxCostUsd", limit_usd, actual_usd)
+
+
+def _at_least(
+    name: str, limit: float, actual: float | None, subject: str | None = None
+) -> ThresholdReport:
+    met = None if actual is None else actual >= limit - _TOLERANCE * abs(limit)
+    return ThresholdReport(name=name, subject=subject, limit=limit, actual=actual, met=met)
+
+
+def _at_most(name: str, limit: float, actual: float | None) -> ThresholdReport:
+    met = None if actual is None else actual <= limit + _TOLERANCE * abs(limit)
+    return ThresholdReport(name=name, subject=None, limit=limit, actual=actual, met=met)
+
+
+def verdict_of(suites: Sequence[SuiteReport], *, partial: bool) -> tuple[Verdict, ExitCode]:
+    """What a run of these suites says, from their thresholds and the rows that were not run.
+
+    Only an interruption leaves rows out. A report that lacks a shard may fail, but never passes.
+
+    Args:
+        suites: The suites of the run.
+        partial: Whether a shard is missing.
+    """
+    if any(subject.counts.not_run for suite in suites for subject in suite.subjects):
+        return Verdict.INTERRUPTED, ExitCode.INTERRUPTED
+    thresholds = [threshold for suite in suites for threshold in suite.thresholds]
+    if any(each.met is False and each.name in _ON_ANSWERS for each in thresholds):
+        return Verdict.FAILED, ExitCode.FAILED
+    if partial or not all(each.met for each in thresholds):
+        return Verdict.UNMEASURED, ExitCode.UNMEASURED
+    return Verdict.PASSED, ExitCode.OK

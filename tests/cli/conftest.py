@@ -1,0 +1,14 @@
+"""Fixtures of the whole-program tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from support import Project
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)

@@ -1,0 +1,122 @@
+import doctest
+
+import pytest
+from sample_reports import FAILED, check
+
+from proctor.records import ThresholdReport
+from proctor.rendering import escaping, wording
+from proctor.rendering.wording import (
+    check_text,
+    money_text,
+    number_text,
+    threshold_text,
+    value_text,
+)
+
+
+@pytest.mark.parametrize("module", [escaping, wording])
+def test_examples_in_docstrings_hold(module):
+    result = doctest.testmod(module)
+    assert (result.attempted > 0, result.failed) == (True, 0)
+
+
+@pytest.mark.parametrize(
+    ("usd", "shown"),
+    [
+        (0, "$0"),
+        (0.0, "$0"),
+        (1, "$1"),
+        (12.5, "$12.5"),
+        (0.0011, "$0.0011"),
+        (0.000001, "$0.000001"),
+        (0.0000001, "$1e-07"),
+        (1234567.25, "$1234567.25"),
+        (1.7976931348623157e308, "$1.8e+308"),
+    ],
+)
+def test_money(usd, shown):
+    assert money_text(usd) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0, "0"),
+        (1.0, "1"),
+        (0.55, "0.55"),
+        (2 / 3, "0.666667"),
+        (0.9999999, "0.9999999"),
+        (1e-7, "1e-07"),
+        (0.0, "0"),
+    ],
+)
+def test_numbers_are_short_but_never_rounded_to_what_they_are_not(value, shown):
+    assert number_text(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (None, "null"),
+        ({"a": [1.0, True]}, '{"a":[1.0,true]}'),
+        ('"', r'"\""'),
+        ("\x1b\0\x1f\n\t", r'"\x1b\x00\x1f\n\t"'),
+        (r"\u001b", r'"\\u001b"'),
+        ("\x7f\x85\u202e", r'"\x7f\x85\u202e"'),
+        ("\ud800", r'"\ud800"'),
+    ],
+)
+def test_values_are_json_with_one_spelling_of_what_cannot_be_seen(value, shown):
+    assert value_text(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("reason", "evidence", "shown"),
+    [
+        (None, None, "x: no reason given"),
+        ("not_json", None, "x: not json"),
+        ("missing_field: /a/b", None, "x: /a/b: missing field"),
+        ("differs", {"path": "/a", "expected": 1, "got": 1.5}, "x: /a: expected 1, got 1.5"),
+        ("differs: /a", {"expected": True, "got": None}, "x: /a: expected true, got null"),
+        ("differs", {"expected": "a", "got": "b"}, 'x: expected "a", got "b"'),
+        ("not_found", {"expected": "a"}, 'x: not found, expected "a"'),
+        ("found", {"path": "/r", "got": "a"}, 'x: /r: found, got "a"'),
+        ("timed_out", {"skipped": True}, "x: timed out in an earlier row, so it was not run"),
+    ],
+)
+def test_a_failed_check_is_explained_by_its_evidence_or_its_reason(reason, evidence, shown):
+    assert check_text(check("x", FAILED, reason=reason, evidence=evidence)) == shown
+
+
+@pytest.mark.parametrize(
+    ("name", "limit", "actual", "met", "shown"),
+    [
+        ("passRate", 0.9, 0.95, True, None),
+        (
+            "passRate",
+            1.0,
+            0.9999999,
+            False,
+            "not met: passRate is 0.9999999, at least 1 is asked for",
+        ),
+        (
+            "passRate",
+            0.95,
+            0.9499999,
+            False,
+            "not met: passRate is 0.9499999, at least 0.95 is asked for",
+        ),
+        ("maxErrorRate", 0.0, 0.05, False, "not met: maxErrorRate is 0.05, at most 0 is asked for"),
+        (
+            "maxCostUsd",
+            0.1,
+            0.1234,
+            False,
+            "not met: maxCostUsd is $0.1234, at most $0.1 is asked for",
+        ),
+        ("minMeasured", 1.0, None, None, "not available: minMeasured, at least 1 is asked for"),
+    ],
+)
+def test_thresholds(name, limit, actual, met, shown):
+    report = ThresholdReport(name=name, subject=None, limit=limit, actual=actual, met=met)
+    assert threshold_text(report, name_subject=True) == shown

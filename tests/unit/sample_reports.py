@@ -1,0 +1,122 @@
+"""Reports to render, made the way a run makes them."""
+
+from msgspec import UNSET
+
+from proctor.aggregating import SuiteFacts, SuiteTally, case_result, report_head
+from proctor.outcomes import row_outcome
+from proctor.records import (
+    Answer,
+    Case,
+    Check,
+    DatasetReport,
+    Finish,
+    ModelChoice,
+    Outcome,
+    Prompt,
+    RowError,
+    RowResult,
+    Severity,
+    Subject,
+    Thresholds,
+    Usage,
+)
+from proctor.reporting import CaseSpool, RunReport, SpoolStore
+
+PASSED, FAILED, ERRORED, UNMEASURED = Outcome
+
+
+def subject(prompt="brief", model="local/gemma"):
+    return Subject(
+        prompt=Prompt(
+            id=prompt,
+            path=f"prompts/{prompt}.prompt.yaml",
+            messages=(),
+            inputs={},
+            output=None,
+            model=None,
+            bundle_sha256="b" * 64,
+        ),
+        model=ModelChoice(ref=model, params={"maxTokens": 24}),
+    )
+
+
+def check(id_="label", outcome=PASSED, *, reason=None, evidence=None, severity=Severity.FAIL):
+    return Check(id_, "equals", outcome, severity, reason, evidence)
+
+
+def wrong(expected="negative", got="positive", *, path="/label"):
+    return check(
+        outcome=FAILED,
+        reason=f"differs: {path}",
+        evidence={"path": path, "expected": expected, "got": got},
+    )
+
+
+def row(*checks, error=None, text="ok", cost_usd=0.001, repeat=1, tokens=(100, 10, 0)):
+    answered = error is None
+    return RowResult(
+        scenario=None,
+        repeat=repeat,
+        outcome=row_outcome(checks, error),
+        category=None,
+        attribution=None,
+        answer=Answer(text, [], Finish.STOP, *[None] * 6) if answered else None,
+        recording="a" * 64 if answered else None,
+        checks=list(checks),
+        usage=Usage(*tokens) if answered and tokens else None,
+        cost_usd=cost_usd if answered else None,
+        latency_ms=812 if answered else None,
+        error=error,
+    )
+
+
+def miss(message="no recording: the prompt changed"):
+    return row(error=RowError("P6402", message))
+
+
+def case(id_, *, inputs=None, expected=UNSET):
+    return Case(id_, {"review": "Meh."} if inputs is None else inputs, expected)
+
+
+def facts(suite="reviews", *, cases=1, repeats=1, ids=("label",), thresholds=None, warnings=()):
+    return SuiteFacts(
+        suite=suite,
+        tiers=["full"],
+        repeats=repeats,
+        dataset=DatasetReport(
+            path=f"evals/datasets/{suite}.jsonl",
+            sha256="d" * 64,
+            cases=cases,
+            selected=cases,
+            allow=[],
+            allow_pii=None,
+            findings=[],
+        ),
+        assertion_ids=tuple(ids),
+        thresholds=thresholds or Thresholds(),
+        warnings=list(warnings),
+    )
+
+
+def report(*suites, partial=False, store=None):
+    """A report of suites, each its facts and one `(subject, [(case, rows), ...])` per subject."""
+    store = store or SpoolStore()
+    heads, spools = [], []
+    for suite_facts, *subjects in suites:
+        tally = SuiteTally(suite_facts)
+        suite_spools = []
+        for who, cases in subjects:
+            counted = tally.subject(who)
+            spool = CaseSpool(store)
+            for index, (one, rows) in enumerate(cases):
+                added = [counted.add(each) for each in rows]
+                spool.add(case_result(one, index=index, rows=added))
+            suite_spools.append(spool)
+        heads.append(tally.finish())
+        spools.append(suite_spools)
+    return RunReport(report_head(heads, project="acme", version="0.1.0", partial=partial), spools)
+
+
+def single(cases, **options):
+    """A report of one suite and one subject."""
+    return report((facts(cases=len(cases), **options), (subject(), cases)))

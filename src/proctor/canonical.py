@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 from hashlib import sha256
 
+import msgspec
+
 from proctor.records import CallKind, Json, JsonObject
 
 FORMAT_VERSION = 1
@@ -19,6 +21,7 @@ _INTEGRAL_LIMIT = 2.0**53
 _encode = json.JSONEncoder(
     ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False
 ).encode
+_encode_plain = msgspec.json.Encoder(order="sorted").encode
 
 
 def canonical_json(value: Json) -> bytes:
@@ -34,7 +37,25 @@ def canonical_json(value: Json) -> bytes:
         >>> canonical_json({"b": 1.0, "a": [-0.0, 1e21, True]})
         b'{"a":[0,1e+21,true],"b":1}'
     """
+    if _has_one_spelling(value):
+        try:
+            return _encode_plain(value)
+        except UnicodeEncodeError:
+            pass
     return _encode(_with_plain_integers(value)).encode("utf-8", "backslashreplace")
+
+
+def _has_one_spelling(value: Json) -> bool:
+    """Whether a value is of plain types without floats, which msgspec spells the same, faster."""
+    kind = value.__class__
+    if kind is dict:
+        return all(
+            key.__class__ is str and (member.__class__ is str or _has_one_spelling(member))
+            for key, member in value.items()
+        )
+    if kind is list:
+        return all(_has_one_spelling(member) for member in value)
+    return kind is str or kind is int or kind is bool or value is None
 
 
 def _with_plain_integers(value: Json) -> Json:

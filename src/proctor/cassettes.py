@@ -8,6 +8,7 @@ a row asks for it. A cassette is never written here.
 from __future__ import annotations
 
 import os
+import re
 from array import array
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
@@ -18,17 +19,29 @@ import msgspec
 
 from proctor.canonical import FORMAT_VERSION, CallKeys, canonical_json
 from proctor.errors import CassetteError, ProctorError
-from proctor.records import Answered, Call, CallKind, Json, JsonObject, Recording, Subject
-from proctor.safe_io import MEBIBYTE, open_inside, reason_of
-from proctor.strict_json import JsonProblem, parse_json
+from proctor.records import (
+    Answered,
+    Call,
+    CallKind,
+    Json,
+    JsonObject,
+    Recording,
+    Subject,
+    encode_json,
+)
+from proctor.safe_io import MEBIBYTE, inside, open_inside, reason_of
+from proctor.strict_json import MAX_DEPTH, JsonProblem, parse_json
 
 MODE = "replay"
 MAX_LINE = 16 * MEBIBYTE
 MAX_KEY_MAKERS = 256
 MAX_SHOWN = 60
+MAX_REASON = 200
 MAX_TAKES_SHOWN = 8
 
+_ENUM_VALUE = re.compile(r"\AInvalid enum value '.*'", re.DOTALL)
 _decode_recording = msgspec.json.Decoder(Recording).decode
+_encode_recording = msgspec.json.Encoder().encode
 
 
 class Cassette:
@@ -118,20 +131,20 @@ class Cassette:
             return msgspec.convert(parse_json(raw), Recording)
 
 
-def open_cassette(folder: Path, suite: str, shown: str) -> tuple[Cassette, list[ProctorError]]:
+def open_cassette(root: Path, path: str, shown: str) -> tuple[Cassette, list[ProctorError]]:
     """Open the cassette of a suite and prove every line of it.
 
     Args:
-        folder: Where cassettes are.
-        suite: The suite's name.
+        root: The folder below which no link is followed.
+        path: The file, relative to that folder.
         shown: The file as messages name it.
 
     Returns:
         The cassette, empty when there is no file, and every problem: P6403 for a damaged line,
-        P6404 for a key that stands twice, P6805 for a link or folder of that name.
+        P6404 for a key that stands twice, P6805 for a link on the way or what is no file.
     """
     try:
-        file = open_inside(folder, f"{suite}.jsonl", where=shown)
+        file = open_inside(root, inside(path), where=shown)
     except FileNotFoundError:
         return Cassette(shown, None), []
     except ProctorError as problem:
@@ -188,8 +201,7 @@ class _KeyCheck:
 
     def key(self, recording: Recording) -> str:
         parts = recording.parts
-        params = canonical_json(parts.params)
-        same = (recording.call.value, parts.prompt, recording.model, params)
+        same = (recording.call.value, parts.prompt, recording.model, encode_json(parts.params))
         maker = self._makers.get(same)
         if maker is None:
             if len(self._makers) == MAX_KEY_MAKERS:
@@ -204,23 +216,48 @@ class _KeyCheck:
 
 
 def _prove(raw: bytes, keys: _KeyCheck) -> Recording:
+    recording = _as_we_write_it(raw) or _read_strictly(raw)
+    if recording.key != keys.key(recording):
+        raise _Damage("has a key that does not follow from its parts")
+    return recording
+
+
+def _as_we_write_it(raw: bytes) -> Recording | None:
+    """The recording when its line is, to the byte, how Proctor writes one, else None.
+
+    Such a line has every key once and in place, so nothing else about it needs to be looked at.
+    """
+    try:
+        recording = _decode_recording(raw)
+        same = _encode_recording(recording) == raw
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return None
+    shallow = raw.count(b"{") + raw.count(b"[") <= MAX_DEPTH
+    return recording if same and shallow and recording.v == FORMAT_VERSION else None
+
+
+def _read_strictly(raw: bytes) -> Recording:
     try:
         value = parse_json(raw)
     except JsonProblem as problem:
         raise _Damage(problem.detail) from None
     version = value.get("v") if isinstance(value, dict) else None
     if isinstance(version, int) and version > FORMAT_VERSION:
-        raise _Damage(f"has format version {version}, which is newer than this Proctor")
+        shown = _shortened(str(version))
+        raise _Damage(f"has format version {shown}, which is newer than this Proctor")
     try:
         recording = msgspec.convert(value, Recording)
     except msgspec.ValidationError as error:
-        message = str(error)
-        raise _Damage(f"is not a recording: {message[:1].lower()}{message[1:]}") from None
+        raise _Damage(f"is not a recording: {_unquoted(str(error))}") from None
     if version != FORMAT_VERSION:
         raise _Damage(f"has format version {version}, which does not exist")
-    if recording.key != keys.key(recording):
-        raise _Damage("has a key that does not follow from its parts")
     return recording
+
+
+def _unquoted(message: str) -> str:
+    """What msgspec says, without the value it quotes when a word is not one of an enum."""
+    message = _ENUM_VALUE.sub("a word that is not one of those allowed", message)
+    return f"{message[:1].lower()}{_shortened(message[1:], MAX_REASON)}"
 
 
 def _damaged(cassette: Cassette, number: int, what: str) -> CassetteError:
@@ -308,8 +345,8 @@ def _spell(params: JsonObject, name: str) -> str:
     return canonical_json(value).decode("utf-8")
 
 
-def _shortened(text: str) -> str:
-    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 3]}..."
+def _shortened(text: str, limit: int = MAX_SHOWN) -> str:
+    return text if len(text) <= limit else f"{text[: limit - 3]}..."
 
 
 def _spell_takes(takes: Iterable[int]) -> str:

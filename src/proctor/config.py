@@ -9,27 +9,52 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from proctor.documents import Document, StructReader
+from proctor.documents import Path as KeyPath
 from proctor.errors import ProctorError, UsageError, raise_all
-from proctor.records import JsonObject
-from proctor.safe_io import MAX_PROJECT_FILE, inside, reason_of
+from proctor.records import Json, JsonObject
+from proctor.safe_io import MAX_PROJECT_FILE, inside, open_regular, reason_of
+from proctor.strict_json import JsonProblem, decode_utf8
 
 FILE = "proctor.toml"
 PYPROJECT = "pyproject.toml"
 
 COMMAND_LINE_ONLY = frozenset(
-    "cache max_cost allow_host allow_local allow_code allow_key driver otel otel_content "
-    "tracker_content engine address".split()
+    [
+        "address",
+        "allow_code",
+        "allow_host",
+        "allow_key",
+        "allow_local",
+        "cache",
+        "driver",
+        "engine",
+        "max_cost",
+        "otel",
+        "otel_content",
+        "tracker_content",
+    ]
 )
 
+_TEXTS = ("project", "evals", "prompts")
+_NUMBERS = ("max_cases", "concurrency")
+_TABLE: dict[str, KeyPath] = {FILE: (), PYPROJECT: ("tool", "proctor")}
+
+_MAX_DOTS = 500
+"""In one line of a project file: the time TOML takes is quadratic in the parts of a key."""
+
+_NAME = r"""(?:"(?:[^"\\]|\\.)*"|'[^']*'|[\w-]+)"""
+_KEY = re.compile(rf"(\[*)\s*({_NAME}(?:\s*\.\s*{_NAME})*)")
+
 ProjectId = Annotated[str, Meta(pattern=r"\A[a-z0-9-]{1,64}\Z")]
-Usd = Annotated[float, Meta(ge=0)]
+Usd = Annotated[float, Meta(ge=0, le=1e9)]
 
 
 class ProviderConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -73,6 +98,16 @@ class Config(Struct, frozen=True, kw_only=True):
     origins: Mapping[str, str]
 
 
+class _File(Struct, frozen=True):
+    """A project file that configures Proctor: its table and who owns it."""
+
+    root: Path
+    name: str
+    text: str
+    table: JsonObject
+    owner: int
+
+
 def load_config(
     directory: Path, *, is_root: bool, flags: JsonObject, environ: Mapping[str, str]
 ) -> Config:
@@ -87,49 +122,67 @@ def load_config(
 
     Raises:
         UsageError: P6003 when there is no project, or its file cannot be used.
+        FileError: P6805 when its file is a link or no file, or names a folder outside.
     """
-    root, name, table = _find(directory, is_root=is_root)
-    document = Document(name, table, _toml_lines(root / name, table))
+    file = _find(directory, is_root=is_root)
+    document = Document(file.name, file.table, _lines(file))
     problems = _forbidden(document)
-    values = {key: value for key, value in table.items() if key not in COMMAND_LINE_ONLY}
+    values = {key: value for key, value in file.table.items() if not _is_forbidden(key)}
+    given = _given(flags, environ)
     origins = dict.fromkeys(ProjectFile.__struct_fields__, "default")
-    origins.update(dict.fromkeys(values, name))
-    for key in ("project", "evals", "prompts", "max_cases", "concurrency"):
-        variable = f"PROCTOR_{key.upper()}"
-        if variable in environ:
-            values[key] = _number_or_text(environ[variable])
-            origins[key] = f"environment {variable}"
-        if flags.get(key) is not None:
-            values[key] = flags[key]
-            origins[key] = f"flag --{key.replace('_', '-')}"
+    origins.update(dict.fromkeys(values, file.name))
+    for key, (value, origin) in given.items():
+        values[key], origins[key] = value, origin
     reader = StructReader(document, error=UsageError, code="P6003")
     read = reader.read(ProjectFile, values)
-    raise_all([*problems, *_with_origins(reader.problems, origins)])
+    for problem in reader.problems:
+        for key in given:
+            if problem.message.startswith(f"`{key}`:"):
+                problem.where = origins[key]
+    raise_all([*problems, *reader.problems])
     assert read is not None  # noqa: S101 - raise_all has raised otherwise
-    for folder in ("evals", "prompts"):
-        inside(getattr(read, folder), where=f"{name}: {folder}")
-    return Config(root=root, values=read, origins=origins)
+    folders = {
+        key: inside(
+            getattr(read, key), where=origins[key] if key in given else document.where((key,))
+        )
+        for key in ("evals", "prompts")
+    }
+    return Config(root=file.root, values=replace(read, **folders), origins=origins)
 
 
-def _find(directory: Path, *, is_root: bool) -> tuple[Path, str, JsonObject]:
+def _given(flags: JsonObject, environ: Mapping[str, str]) -> dict[str, tuple[str | int, str]]:
+    """What flags and variables set, with where it came from; a flag wins."""
+    given: dict[str, tuple[str | int, str]] = {}
+    for key in (*_TEXTS, *_NUMBERS):
+        variable = f"PROCTOR_{key.upper()}"
+        if variable in environ:
+            text = environ[variable]
+            value = _number_or_text(text) if key in _NUMBERS else text
+            given[key] = (value, f"environment {variable}")
+        if flags.get(key) is not None:
+            given[key] = (flags[key], f"flag --{key.replace('_', '-')}")
+    return given
+
+
+def _number_or_text(text: str) -> int | str:
+    return int(text) if re.fullmatch(r"-?[0-9]{1,18}", text) else text
+
+
+def _find(directory: Path, *, is_root: bool) -> _File:
     start = directory.resolve()
     for folder in (start,) if is_root else (start, *start.parents):
-        tables = {
-            name: table
-            for name in (FILE, PYPROJECT)
-            if (table := _read_table(folder / name)) is not None
-        }
-        if len(tables) == 2:
+        files = [file for name in _TABLE if (file := _read(folder, name)) is not None]
+        if len(files) == 2:
             raise UsageError(
                 f"both `{FILE}` and `[tool.proctor]` in `{PYPROJECT}` configure this project",
                 code="P6003",
                 hint="keep one of them",
                 where=FILE,
             )
-        for name, table in tables.items():
+        for file in files:
             if not is_root:
-                _require_own(folder / name)
-            return folder, name, table
+                _require_own(file)
+            return file
         if (folder / ".git").exists():
             break
     raise UsageError(
@@ -140,52 +193,89 @@ def _find(directory: Path, *, is_root: bool) -> tuple[Path, str, JsonObject]:
     )
 
 
-def _read_table(path: Path) -> JsonObject | None:
+def _read(folder: Path, name: str) -> _File | None:
+    """A file that configures Proctor; None when it is not there or is about something else."""
     try:
-        with path.open("rb") as file:
+        with open_regular(folder / name, where=name) as file:
+            owner = os.fstat(file.fileno()).st_uid
             data = file.read(MAX_PROJECT_FILE + 1)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise UsageError(
-            f"`{path.name}` cannot be read: {reason_of(error)}", code="P6003", where=path.name
+            f"`{name}` cannot be read: {reason_of(error)}", code="P6003", where=name
         ) from error
-    if path.name == PYPROJECT and b"proctor" not in data:
+    if name == PYPROJECT and b"proctor" not in data:
         return None
     if len(data) > MAX_PROJECT_FILE:
-        raise UsageError(f"`{path.name}` is larger than 1 MiB", code="P6003", where=path.name)
-    try:
-        table: Any = tomllib.loads(data.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        line = re.search(r"at line (\d+)", str(error))
-        raise UsageError(
-            f"`{path.name}` is not TOML: {error}",
-            code="P6003",
-            hint="mend this line",
-            where=path.name if line is None else f"{path.name}:{line.group(1)}",
-        ) from None
-    if path.name == PYPROJECT:
+        raise UsageError(f"`{name}` is larger than 1 MiB", code="P6003", where=name)
+    text, table = _parse_toml(data, name)
+    own: Json = table
+    if name == PYPROJECT:
         tool = table.get("tool")
-        table = tool.get("proctor") if isinstance(tool, dict) else None
-        return table if isinstance(table, dict) else None
-    if "tool" in table:
+        if not isinstance(tool, dict) or "proctor" not in tool:
+            return None
+        own = tool["proctor"]
+    if not isinstance(own, dict):
+        raise UsageError(
+            "`tool.proctor` must be a table",
+            code="P6003",
+            hint="write `[tool.proctor]` and the keys below it",
+            where=name,
+        )
+    if name == FILE and "tool" in own:
         raise UsageError(
             f"`{FILE}` has the table `tool`",
             code="P6003",
             hint=f"in `{FILE}` keys stand at the top level, without `[tool.proctor]`",
-            where=FILE,
+            where=name,
         )
-    return dict(table)
+    return _File(folder, name, text, own, owner)
 
 
-def _require_own(path: Path) -> None:
-    if path.stat().st_uid != os.getuid():
+def _parse_toml(data: bytes, name: str) -> tuple[str, JsonObject]:
+    line: int | None = None
+    try:
+        text = decode_utf8(data.removeprefix(b"\xef\xbb\xbf"))
+        line = _line_of_many_dots(text.split("\n"))
+        if line is None:
+            return text, tomllib.loads(text)
+        detail = f"has more than {_MAX_DOTS} dots in one line"
+    except JsonProblem as problem:
+        detail, line = problem.detail, problem.line
+    except tomllib.TOMLDecodeError as error:
+        detail = f"is not TOML: {error}"
+        place = re.search(r"\(at line (\d+), column \d+\)\Z", str(error))
+        line = int(place.group(1)) if place else text.rstrip("\n").count("\n") + 1
+    except RecursionError:
+        detail = "is nested too deep"
+    except ValueError:
+        detail = "has a number of too many digits"
+    raise UsageError(
+        f"`{name}` {detail}",
+        code="P6003",
+        hint="mend this line" if line else "mend this file",
+        where=f"{name}:{line}" if line else name,
+    )
+
+
+def _line_of_many_dots(lines: Iterable[str]) -> int | None:
+    counts = ((number, line.count(".")) for number, line in enumerate(lines, 1))
+    return next((number for number, dots in counts if dots > _MAX_DOTS), None)
+
+
+def _require_own(file: _File) -> None:
+    if file.owner != os.getuid():
         raise UsageError(
-            f"`{path.name}` belongs to another user",
+            f"`{file.name}` belongs to another user",
             code="P6003",
             hint="name its folder with `--cwd` if you trust it",
-            where=path.name,
+            where=file.name,
         )
+
+
+def _is_forbidden(key: str) -> bool:
+    return key.replace("-", "_") in COMMAND_LINE_ONLY
 
 
 def _forbidden(document: Document) -> list[ProctorError]:
@@ -197,32 +287,25 @@ def _forbidden(document: Document) -> list[ProctorError]:
             where=document.where((key,)),
         )
         for key in document.value
-        if key.replace("-", "_") in COMMAND_LINE_ONLY
+        if _is_forbidden(key)
     ]
 
 
-def _with_origins(problems: list[ProctorError], origins: Mapping[str, str]) -> list[ProctorError]:
-    """The problems, each placed at the flag or variable its value came from."""
-    for problem in problems:
-        key = problem.message.split("`")[1] if "`" in problem.message else ""
-        origin = origins.get(key, "")
-        if origin.startswith(("flag", "environment")):
-            problem.where = origin
-    return problems
-
-
-def _number_or_text(text: str) -> int | str:
-    return int(text) if re.fullmatch(r"-?[0-9]{1,18}", text) else text
-
-
-def _toml_lines(path: Path, table: JsonObject) -> dict[tuple[str | int, ...], int]:
-    """The line of each top-level key, found in the text; deeper ones take their table's."""
-    text = path.read_text(encoding="utf-8", errors="replace")
-    lines: dict[tuple[str | int, ...], int] = {}
-    ours = path.name == FILE
-    for number, line in enumerate(text.splitlines(), 1):
-        ours = ours or "tool.proctor" in line
-        match = re.match(r"\s*\[?\s*(?:tool\.proctor\.)?([\w-]+)", line)
-        if ours and match and match.group(1) in table:
-            lines.setdefault((match.group(1),), number)
+def _lines(file: _File) -> dict[KeyPath, int]:
+    """The line of each table and key, three names deep, as far as the beginnings of lines tell."""
+    ours = _TABLE[file.name]
+    lines: dict[KeyPath, int] = {}
+    table: tuple[str, ...] = ()
+    for number, line in enumerate(file.text.split("\n"), 1):
+        match = _KEY.match(line.lstrip())
+        if match is None:
+            continue
+        key = tuple(name.strip("\"'") for name in re.findall(_NAME, match.group(2)))
+        path = key if match.group(1) else (*table, *key)
+        if match.group(1):
+            table = key
+        if path[: len(ours)] == ours:
+            own = path[len(ours) :]
+            for depth in range(0 if ours else 1, 4):
+                lines.setdefault(own[:depth], number)
     return lines

@@ -6,6 +6,9 @@ from collections.abc import Iterable
 
 from proctor.records import Check, Outcome, RowError, Severity
 
+# Looked up once: every row comes through here, and a member of an enum is slow to reach.
+_PASSED, _FAILED, _FAIL = Outcome.PASSED, Outcome.FAILED, Severity.FAIL
+
 
 def row_outcome(checks: Iterable[Check], error: RowError | None) -> Outcome:
     """What became of a row.
@@ -17,13 +20,15 @@ def row_outcome(checks: Iterable[Check], error: RowError | None) -> Outcome:
         checks: The checks of the row; none when there was no answer.
         error: Why there is no answer, or None when there is one.
     """
-    seen = {
-        check.outcome
-        for check in checks
-        if check.outcome is not Outcome.FAILED or check.severity is Severity.FAIL
-    }
-    if Outcome.FAILED in seen:
-        return Outcome.FAILED
+    seen: set[Outcome] = set()
+    for check in checks:
+        outcome = check.outcome
+        if outcome is not _PASSED and (outcome is not _FAILED or check.severity is _FAIL):
+            seen.add(outcome)
+    if not seen:
+        return _PASSED if error is None else Outcome.ERRORED
+    if _FAILED in seen:
+        return _FAILED
     if error is not None or Outcome.ERRORED in seen:
         return Outcome.ERRORED
-    return Outcome.UNMEASURED if Outcome.UNMEASURED in seen else Outcome.PASSED
+    return Outcome.UNMEASURED

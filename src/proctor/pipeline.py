@@ -128,7 +128,9 @@ def replay(exam: Exam, *, cassettes: Path | None = None, shown: str | None = Non
         for suite in exam.suites:
             name = suite.definition.name
             cassette, found = open_cassette(
-                cassettes or exam.config.root / folder, name, f"{shown or folder}/{name}.jsonl"
+                cassettes or exam.config.root,
+                f"{name}.jsonl" if cassettes else f"{folder}/{name}.jsonl",
+                f"{shown or folder}/{name}.jsonl",
             )
             files.callback(cassette.close)
             opened.append(cassette)

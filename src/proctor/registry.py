@@ -53,8 +53,8 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
 assertion_kinds: Registry[AssertionKind] = Registry(
     "assertion kind",
     {
-        "contains": "proctor.assertions.text:Contains",
-        "equals": "proctor.assertions.text:Equals",
+        "contains": "proctor.assertions.contains:Contains",
+        "equals": "proctor.assertions.equals:Equals",
         "json-schema": "proctor.assertions.json_schema:JsonSchema",
         "regex": "proctor.assertions.regex:Regex",
     },

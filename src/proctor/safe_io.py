@@ -21,6 +21,8 @@ MEBIBYTE = 1024 * 1024
 MAX_PROJECT_FILE = MEBIBYTE
 """Suites, prompts, configs."""
 
+# Without O_NONBLOCK, opening a FIFO would wait for a writer.
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _DRIVE_OR_SCHEME = re.compile(r"\A[A-Za-z][A-Za-z0-9+.-]*:")
 
 
@@ -36,11 +38,15 @@ def inside(path: str, *, base: str = "", where: str | None = None) -> str:
         A POSIX path without `.` or `..`.
 
     Raises:
-        FileError: P6805 when the path is absolute, has a drive, a scheme or NUL, or leaves the
-            root.
+        FileError: P6805 when the path is absolute, has a drive, a scheme, NUL or a character no
+            file name can hold, or leaves the root.
     """
     if "\0" in path or not path:
         raise _unsafe("an empty path, or one with NUL, is not a file", where)
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        raise _unsafe(f"`{path}` has a character that no file name can hold", where) from None
     if path.startswith(("/", "\\")) or _DRIVE_OR_SCHEME.match(path):
         raise _unsafe(f"`{path}` is not a path relative to the project", where)
     parts: list[str] = []
@@ -52,7 +58,7 @@ def inside(path: str, *, base: str = "", where: str | None = None) -> str:
         elif part not in ("", "."):
             parts.append(part)
     if not parts:
-        raise _unsafe(f"`{path}` is a folder, not a file", where)
+        raise _unsafe(f"`{path}` is the project's own folder", where)
     return "/".join(parts)
 
 
@@ -65,7 +71,7 @@ def open_inside(root: Path, relative: str, *, where: str | None = None) -> Binar
         where: What refers to the file, for the message.
 
     Raises:
-        FileError: P6805 for a link, folder, FIFO or device.
+        FileError: P6805 for a link, folder, FIFO, socket or device.
         OSError: When a component is missing or cannot be read.
     """
     *folders, name = relative.split("/")
@@ -76,20 +82,28 @@ def open_inside(root: Path, relative: str, *, where: str | None = None) -> Binar
             below = _open_component(folder, flags, directory, relative, where)
             os.close(directory)
             directory = below
-        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        file = _open_component(name, flags, directory, relative, where)
+        file = _open_component(name, _READ, directory, relative, where)
     finally:
         os.close(directory)
-    kind = os.fstat(file).st_mode
-    if not stat.S_ISREG(kind):
-        os.close(file)
-        what = "a folder" if stat.S_ISDIR(kind) else "a pipe or device"
-        raise _unsafe(f"`{relative}` is {what}, not a file", where)
-    return os.fdopen(file, "rb")
+    return _regular(file, relative, where)
+
+
+def open_regular(path: Path, *, where: str | None = None) -> BinaryIO:
+    """Open a regular file that is no link itself; the folders above it are the caller's.
+
+    Args:
+        path: The file. Messages give its name only.
+        where: What refers to the file, for the message.
+
+    Raises:
+        FileError: P6805 for a link, folder, FIFO, socket or device.
+        OSError: When it is missing or cannot be read.
+    """
+    return _regular(_open_component(path, _READ, None, path.name, where), path.name, where)
 
 
 def _open_component(
-    name: str, flags: int, directory: int, relative: str, where: str | None
+    name: str | Path, flags: int, directory: int | None, shown: str, where: str | None
 ) -> int:
     try:
         return os.open(name, flags, dir_fd=directory)
@@ -98,11 +112,23 @@ def _open_component(
             error.errno == errno.ENOTDIR and _is_link(name, directory)
         )
         if is_link:
-            raise _unsafe(f"`{relative}` goes through the link `{name}`", where) from None
+            link = PurePosixPath(name).name
+            raise _unsafe(f"`{shown}` goes through the link `{link}`", where) from None
+        if error.errno == errno.ENXIO:
+            raise _unsafe(f"`{shown}` is a socket or device, not a file", where) from None
         raise
 
 
-def _is_link(name: str, directory: int) -> bool:
+def _regular(file: int, shown: str, where: str | None) -> BinaryIO:
+    kind = os.fstat(file).st_mode
+    if not stat.S_ISREG(kind):
+        os.close(file)
+        what = "a folder" if stat.S_ISDIR(kind) else "a pipe or device"
+        raise _unsafe(f"`{shown}` is {what}, not a file", where)
+    return os.fdopen(file, "rb")
+
+
+def _is_link(name: str | Path, directory: int | None) -> bool:
     mode = os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode
     return stat.S_ISLNK(mode)
 
@@ -136,21 +162,17 @@ def reason_of(error: OSError) -> str:
 def write_whole(path: Path, chunks: Iterable[bytes]) -> None:
     """Write a file so that it is there whole or not at all.
 
-    A file that exists is replaced when everything has been written. A link, folder or device of
-    that name is left alone.
+    A file that exists is replaced when everything has been written; one that others may not read
+    stays so. A link, folder or device of that name is left alone.
 
     Raises:
         UsageError: P6004 when it cannot be written.
     """
     try:
-        if path.is_symlink() or (path.exists() and not path.is_file()):
-            raise UsageError(
-                f"`{path}` exists and is not a regular file",
-                code="P6004",
-                hint="name a file that may be replaced, or one that is not there",
-            )
-        partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        mode = _mode_to_write(path)
+        # Not made of the file's own name, which may be as long as a name can be.
+        partial = path.with_name(f".proctor-{os.urandom(8).hex()}.partial")
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
         try:
             with os.fdopen(descriptor, "wb", buffering=MEBIBYTE) as file:
                 for chunk in chunks:
@@ -165,6 +187,20 @@ def write_whole(path: Path, chunks: Iterable[bytes]) -> None:
             code="P6004",
             hint="name a file in a folder that exists and has room",
         ) from error
+
+
+def _mode_to_write(path: Path) -> int:
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return 0o666
+    if stat.S_ISREG(mode):
+        return mode & 0o666
+    raise UsageError(
+        f"`{path}` exists and is not a regular file",
+        code="P6004",
+        hint="name a file that may be replaced, or one that is not there",
+    )
 
 
 def _unsafe(message: str, where: str | None) -> FileError:

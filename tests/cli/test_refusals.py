@@ -100,7 +100,7 @@ def test_an_empty_dataset_is_not_a_pass(ready, data):
 )
 def test_a_suite_that_can_never_fail_is_refused(ready, assertions):
     ready.write("evals/quiz.eval.yaml", f"{GOOD}assertions:{assertions}")
-    refused(ready, "P6202", "evals/quiz.eval.yaml:3" if "[]\n" == assertions[1:] else "evals/")
+    refused(ready, "P6202", "evals/quiz.eval.yaml:")
 
 
 def test_an_alias_bomb_is_refused(ready):
@@ -151,9 +151,7 @@ def test_a_link_or_a_pipe_in_place_of_a_file_is_refused(ready, path):
     "dataset", ["../../x.jsonl", "/etc/passwd", "file:///etc/passwd", "C:/x.jsonl", "''"]
 )
 def test_a_dataset_outside_the_project_is_refused(ready, dataset):
-    ready.write(
-        "evals/quiz.eval.yaml", f"prompt: answer\ndataset: {dataset}\nassertions:\n{RIGHT}"
-    )
+    ready.write("evals/quiz.eval.yaml", f"prompt: answer\ndataset: {dataset}\nassertions:\n{RIGHT}")
     refused(ready, "evals/quiz.eval.yaml:2: P6805")
 
 

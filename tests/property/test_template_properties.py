@@ -8,7 +8,20 @@ from proctor.templates import parse_template, render
 INPUTS = {"first": FieldSpec(type="string"), "second": FieldSpec(type="string")}
 
 pieces = st.sampled_from(
-    ["{{", "}}", "{", "}", "\\", "first", "input.", "{{first}}", "{{input.second}}", "\n", "{%", "#"]
+    [
+        "{{",
+        "}}",
+        "{",
+        "}",
+        "\\",
+        "first",
+        "input.",
+        "{{first}}",
+        "{{input.second}}",
+        "\n",
+        "{%",
+        "#",
+    ]
 )
 # Every code point, lone surrogates included, mixed with what a template could take for its own.
 hostile = st.lists(pieces | st.integers(0, 0x10FFFF).map(chr), max_size=30).map("".join)

@@ -7,7 +7,7 @@ explains itself only when it fails.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Final, Literal
+from typing import Final, Generic, Literal, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -34,9 +34,12 @@ from proctor.records import (
     encode_json,
 )
 
+Result = TypeVar("Result")
+"""What a kind's `match` hands to its `explain`."""
+
 MAX_EVIDENCE_BYTES: Final = 4_096
-MAX_PLACE: Final = 200
-"""Characters of a place that are shown; keys of an answer can be of any length."""
+MAX_SHOWN: Final = 200
+"""Characters of a place or message that are shown; keys of an answer can be of any length."""
 
 
 class SelectingSpec(AssertionSpec, frozen=True, kw_only=True):
@@ -147,7 +150,7 @@ class Expectation:
         return self._field if isinstance(whole, dict) else None
 
 
-class AnswerAssertion(ABC):
+class AnswerAssertion(ABC, Generic[Result]):
     """A compiled assertion on the text of an answer, or on one part of it parsed as JSON."""
 
     spec: AssertionSpec
@@ -171,8 +174,8 @@ class AnswerAssertion(ABC):
         """Judge one answer."""
         view = AnswerView.of(answered)
         value = self._select(view, case)
-        result = value if value.__class__ is Failure else self.match(value, case)
-        if result.__class__ is Failure:
+        result = value if isinstance(value, Failure) else self.match(value, case)
+        if isinstance(result, Failure):
             return self._failed(view, result)
         if bool(result) is self.spec.negate:
             return self._failed(view, self.explain(value, case, result))
@@ -185,7 +188,7 @@ class AnswerAssertion(ABC):
         return False
 
     @abstractmethod
-    def match(self, value: Json, case: Case) -> Any:
+    def match(self, value: Json, case: Case) -> Result | Failure:
         """Whether the selected value is as asked, before `negate`; truthy when it is.
 
         Returns:
@@ -193,7 +196,7 @@ class AnswerAssertion(ABC):
         """
 
     @abstractmethod
-    def explain(self, value: Json, case: Case, result: Any) -> Failure:
+    def explain(self, value: Json, case: Case, result: Result) -> Failure:
         """Why the check fails: a mismatch, or a match that is negated."""
 
     def evidence(self, place: str = "", **items: Json) -> JsonObject:
@@ -209,7 +212,7 @@ class AnswerAssertion(ABC):
                 return view.extracted()
             return view.document() if self.reads_json(case) else view.text()
         document = view.extracted() if self._extracts else view.document()
-        if document.__class__ is Failure:
+        if isinstance(document, Failure):
             return document
         value = descend(document, part.tokens)
         if value is MISSING:
@@ -219,7 +222,7 @@ class AnswerAssertion(ABC):
     def _failed(self, view: AnswerView, failure: Failure) -> Check:
         reason = failure.code
         if failure.place:
-            reason = f"{reason}: {_shortened(failure.place)}"
+            reason = f"{reason}: {shortened(failure.place)}"
         return self._with(view, Outcome.FAILED, reason, failure.evidence or {})
 
     def _with(
@@ -240,7 +243,7 @@ def within_limit(evidence: JsonObject) -> JsonObject:
     its last ones instead, and says how many.
     """
     evidence = {
-        name: _shortened(item) if name == "path" else item for name, item in evidence.items()
+        name: shortened(item) if name == "path" else item for name, item in evidence.items()
     }
     if len(encode_json(evidence)) <= MAX_EVIDENCE_BYTES:
         return evidence
@@ -250,7 +253,7 @@ def within_limit(evidence: JsonObject) -> JsonObject:
         if name not in ("path", "issues")
     }
     for name in sorted(sizes, key=lambda name: -sizes[name]):
-        if sizes[name] <= MAX_PLACE or len(encode_json(evidence)) <= MAX_EVIDENCE_BYTES:
+        if sizes[name] <= MAX_SHOWN or len(encode_json(evidence)) <= MAX_EVIDENCE_BYTES:
             break
         evidence[name] = {
             "kind": "omitted",
@@ -265,5 +268,6 @@ def within_limit(evidence: JsonObject) -> JsonObject:
     return evidence
 
 
-def _shortened(place: str) -> str:
-    return place if len(place) <= MAX_PLACE else f"{place[: MAX_PLACE - 3]}..."
+def shortened(text: str) -> str:
+    """A place or message, cut to 200 characters."""
+    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 3]}..."

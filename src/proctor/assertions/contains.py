@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal, cast
+from typing import ClassVar, Literal, cast
 
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 
 from proctor.assertions.answers import Failure
 from proctor.assertions.base import (
@@ -26,7 +26,17 @@ class ContainsSpec(ComparingSpec, frozen=True, kw_only=True):
     mode: Literal["all", "any"] = "all"
 
 
-class Contains(AnswerAssertion):
+class Found(Struct, frozen=True, gc=False):
+    """Which of the values are there; true when they are enough."""
+
+    there: list[Json]
+    enough: bool
+
+    def __bool__(self) -> bool:
+        return self.enough
+
+
+class Contains(AnswerAssertion[Found]):
     """All (or any) of the values are in the answer, or in a part of it.
 
     In a list they are looked for as members, by equality; in everything else as text. A list as
@@ -42,6 +52,7 @@ class Contains(AnswerAssertion):
         self._any = spec.mode == "any"
         given = self._expectation.value
         self._given = None if given is UNSET else _listed(given)
+        self._given_texts = None if self._given is None else self._spell_all(self._given)
 
     @staticmethod
     def compile(spec: AssertionSpec, scope: Scope) -> Contains:
@@ -76,38 +87,36 @@ class Contains(AnswerAssertion):
         """Whether a value is looked for that is not text."""
         return not all(isinstance(one, str) for one in self._wanted(case))
 
-    def match(self, value: Json, case: Case) -> bool | Failure:
-        """Whether the values are there."""
+    def match(self, value: Json, case: Case) -> Found | Failure:
+        """Which of the values are there, and whether they are enough."""
         wanted = self._wanted(case)
-        found = self._found(value, wanted)
-        if isinstance(found, Failure):
-            return found
-        return bool(found) if self._any else len(found) == len(wanted)
+        if isinstance(value, list):
+            fold = self._fold
+            there = [one for one in wanted if any(json_equal(one, item, fold) for item in value)]
+        else:
+            text = self._spell(value)
+            parts = self._given_texts if self._given is wanted else self._spell_all(wanted)
+            if text is None or parts is None:
+                return Failure("not_text", self.place, self.evidence())
+            there = [one for one, part in zip(wanted, parts, strict=True) if part in text]
+        return Found(there, bool(there) if self._any else len(there) == len(wanted))
 
-    def explain(self, value: Json, case: Case, result: bool) -> Failure:
+    def explain(self, value: Json, case: Case, result: Found) -> Failure:
         """Which values are missing, or which are there."""
+        if result.enough:
+            return Failure("found", self.place, self.evidence(got=_single(result.there)))
         wanted = self._wanted(case)
-        found = self._found(value, wanted)
-        if isinstance(found, Failure):
-            return found
-        if result:
-            return Failure("found", self.place, self.evidence(found=_single(found), got=value))
-        missing = [one for one in wanted if not any(one is there for there in found)]
+        missing = [one for one in wanted if not any(one is there for there in result.there)]
         evidence = self.evidence(expected=_single(missing), got=value)
         return Failure("not_found", self.place, evidence)
 
     def _wanted(self, case: Case) -> list[Json]:
         return _listed(self._expectation.of(case)) if self._given is None else self._given
 
-    def _found(self, value: Json, wanted: list[Json]) -> list[Json] | Failure:
-        if isinstance(value, list):
-            fold = self._fold
-            return [one for one in wanted if any(json_equal(one, item, fold) for item in value)]
-        text = self._spell(value)
-        parts = [self._spell(one) for one in wanted]
-        if text is None or None in parts:
-            return Failure("not_text", self.place, self.evidence())
-        return [one for one, part in zip(wanted, parts, strict=True) if part and part in text]
+    def _spell_all(self, values: list[Json]) -> list[str] | None:
+        """The values as text, None when one of them is not text."""
+        texts = [self._spell(value) for value in values]
+        return [text for text in texts if text is not None] if None not in texts else None
 
     def _spell(self, value: Json) -> str | None:
         text = spell(value)

@@ -11,7 +11,7 @@ from proctor.protocols import Scope
 from proctor.records import AssertionSpec, Case, Json
 
 
-class Equals(AnswerAssertion):
+class Equals(AnswerAssertion[bool]):
     """Deep, type-aware equality; `trim` and `ignoreCase` hold for strings at any depth, not keys.
 
     An expected value that is not a string is compared with the answer parsed as JSON.
@@ -53,7 +53,5 @@ class Equals(AnswerAssertion):
         difference = first_difference(self._expectation.of(case), value, self._fold)
         if difference is None:
             return Failure("equal", self.place, self.evidence(got=value))
-        evidence = self.evidence(
-            difference.place, expected=difference.expected, got=difference.got
-        )
+        evidence = self.evidence(difference.place, expected=difference.expected, got=difference.got)
         return Failure("not_equal", evidence.get("path", ""), evidence)

@@ -58,7 +58,7 @@ _CUT_OFF = "ends before its last bracket"
 
 
 def extract_json(text: str) -> Extracted | NotExtracted:
-    """The only JSON value of a text: in a fenced block of any label, or an object or array.
+    r"""The only JSON value of a text: in a fenced block of any label, or an object or array.
 
     Closed `<think>...</think>` blocks are left out. A fence, bracket or tag within a JSON string
     is part of the string. The time taken grows with the length of the text, whatever it holds.

@@ -143,9 +143,7 @@ def parse_pointer(pointer: str) -> Tokens | None:
         return ()
     if not pointer.startswith("/") or _BAD_ESCAPE.search(pointer):
         return None
-    return tuple(
-        token.replace("~1", "/").replace("~0", "~") for token in pointer[1:].split("/")
-    )
+    return tuple(token.replace("~1", "/").replace("~0", "~") for token in pointer[1:].split("/"))
 
 
 def descend(value: Json, tokens: Iterable[str]) -> Json:

@@ -32,12 +32,6 @@ SHOWN_PROBLEMS = 20
 _CASE_ID = re.compile(rf"[^\x00-\x1f\x7f-\x9f]{{1,{MAX_ID}}}\Z")
 _AS_UTF8 = "save the file as UTF-8"
 _UTF8_BOM = b"\xef\xbb\xbf"
-_FOREIGN_BOMS = {
-    b"\xff\xfe\x00\x00": "UTF-32",
-    b"\x00\x00\xfe\xff": "UTF-32",
-    b"\xff\xfe": "UTF-16",
-    b"\xfe\xff": "UTF-16",
-}
 
 
 class CaseRules(Protocol):
@@ -205,6 +199,7 @@ class _Reading:
         self._problems: list[ProctorError] = []
         self._more = 0
         self._code_of_more = ""
+        self._is_foreign = False
 
     def run(self) -> None:
         end = 0
@@ -216,17 +211,14 @@ class _Reading:
             if len(line) > MAX_LINE:
                 self._note("P6101", "the line is longer than 16 MiB", number)
                 return
-            if number == 1:
-                encoding = _foreign_encoding(line)
-                if encoding is not None:
-                    self._note("P6101", f"the file is {encoding}, not UTF-8", number, _AS_UTF8)
-                    return
-                if line.startswith(_UTF8_BOM):
-                    line = line.removeprefix(_UTF8_BOM)
-                    start += len(_UTF8_BOM)
+            if number == 1 and line.startswith(_UTF8_BOM):
+                line = line.removeprefix(_UTF8_BOM)
+                start += len(_UTF8_BOM)
             raw = line.rstrip(b"\r\n")
             if raw.strip(b" \t"):
                 self._take(raw, start, number)
+            if self._is_foreign:
+                return
 
     def all_problems(self) -> list[ProctorError]:
         """The first problems, and a count of the others."""
@@ -244,11 +236,7 @@ class _Reading:
         try:
             value = parse_json(raw)
         except JsonProblem as problem:
-            if problem.fault is JsonFault.NOT_UTF8:
-                message = "the line is not UTF-8, but perhaps Latin-1 or Windows-1252"
-                self._note("P6101", message, number, _AS_UTF8)
-            else:
-                self._note("P6101", f"the line {problem.detail}", number)
+            self._refuse(problem, number)
             return
         try:
             read = msgspec.convert(value, CaseFile)
@@ -272,6 +260,17 @@ class _Reading:
                 break
             self._note(code, f"case `{case.id}`: {fault}", number)
 
+    def _refuse(self, problem: JsonProblem, number: int) -> None:
+        if problem.fault is not JsonFault.NOT_UTF8:
+            self._note("P6101", f"the line {problem.detail}", number)
+        elif problem.detail == "is not UTF-8":
+            message = "the line is not UTF-8, but perhaps Latin-1 or Windows-1252"
+            self._note("P6101", message, number, _AS_UTF8)
+        else:
+            self._is_foreign = number == 1
+            what = "file" if self._is_foreign else "line"
+            self._note("P6101", f"the {what} {problem.detail}", number, _AS_UTF8)
+
     def _explain(self, value: Json, number: int) -> None:
         if not isinstance(value, dict):
             self._note("P6101", f"a case must be an object, not {name_of(value)}", number)
@@ -292,10 +291,3 @@ class _Reading:
             return
         self._more += 1
         self._code_of_more = self._code_of_more or problem.code
-
-
-def _foreign_encoding(start: bytes) -> str | None:
-    for mark, encoding in _FOREIGN_BOMS.items():
-        if start.startswith(mark):
-            return encoding
-    return "UTF-16 or UTF-32" if b"\0" in start[:4] else None

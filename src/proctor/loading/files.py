@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 
 from proctor.documents import Document
-from proctor.errors import ProctorError
+from proctor.errors import FileError, ProctorError
 from proctor.loading.json_lines import parse_json_document
 from proctor.loading.yaml import YamlProblem, parse_yaml
-from proctor.safe_io import inside, read_inside, reason_of
+from proctor.safe_io import read_inside, reason_of
 from proctor.strict_json import JsonProblem
 
 
@@ -20,17 +20,46 @@ def list_files(root: Path, folder: str, endings: tuple[str, ...]) -> list[str]:
 
     Returns:
         Paths relative to the root. Empty when there is no such folder.
+
+    Raises:
+        FileError: P6805 when the folder is reached through a link, or one below cannot be read.
     """
+    _refuse_links(root, folder)
     found: list[str] = []
-    for current, folders, names in os.walk(root / folder, followlinks=False):
+    if not (root / folder).is_dir():
+        return found
+    for current, folders, names in os.walk(root / folder, onerror=_refuse_unread):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        below = Path(current).relative_to(root).as_posix()
+        below = Path(current).relative_to(root)
         found += [
-            inside(name, base=below)
+            (below / name).as_posix()
             for name in (*names, *folders)
             if name.endswith(endings) and not name.startswith(".")
         ]
     return sorted(found)
+
+
+def _refuse_links(root: Path, folder: str) -> None:
+    path = root
+    for part in Path(folder).parts:
+        path /= part
+        if path.is_symlink():
+            raise FileError(
+                f"`{folder}` goes through the link `{part}`",
+                code="P6805",
+                hint="put a real folder there",
+                where=folder,
+            )
+
+
+def _refuse_unread(error: OSError) -> None:
+    name = Path(error.filename).name
+    raise FileError(
+        f"the folder `{name}` cannot be read: {reason_of(error)}",
+        code="P6805",
+        hint="check its permissions",
+        where=name,
+    ) from error
 
 
 def read_document(
@@ -70,8 +99,8 @@ def read_document(
 
 
 def _advice(detail: str) -> str:
-    if "empty" in detail:
+    if detail == "is empty":
         return "write the file, or delete it"
-    if "UTF-" in detail:
+    if detail.endswith("not UTF-8"):
         return "save the file as UTF-8"
     return "mend this line"

@@ -30,7 +30,7 @@ from proctor.templates import Part, Placeholder, parse_template
 
 ENDING = ".prompt.yaml"
 
-_MODEL_REF = re.compile(r"[a-z0-9][a-z0-9-]*/[^\s\x00-\x1f\x7f-\x9f]+\Z")
+_MODEL_REF = re.compile(r"[a-z0-9][a-z0-9-]*/[^\s\x00-\x1f\x7f-\x9f\ud800-\udfff]+\Z")
 _PROMPT_ID = re.compile(r"[a-z0-9][a-z0-9-]*\Z")
 _INPUT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
 

@@ -2,7 +2,8 @@
 
 `no`, `on`, `1_000`, `2026-11-30` and `12:30` stay strings, `012` is 12. Refused, each with its
 line: duplicate keys, tags, merge keys, keys that are not strings, more than one document, nesting
-deeper than 64, and aliases that expand to more than 10,000 nodes.
+deeper than 64, and aliases that expand a document to more than 10,000 nodes. Both limits hold for
+the document with every alias written out.
 """
 
 from __future__ import annotations
@@ -12,33 +13,29 @@ import re
 
 import yaml
 from msgspec import Struct
-from yaml.cyaml import CParser
 from yaml.events import (
     AliasEvent,
-    DocumentEndEvent,
     DocumentStartEvent,
     MappingEndEvent,
     MappingStartEvent,
     ScalarEvent,
     SequenceEndEvent,
     SequenceStartEvent,
-    StreamEndEvent,
 )
 
 from proctor.documents import Document, Path
 from proctor.records import Json
-from proctor.strict_json import MAX_DEPTH, JsonProblem, decode_utf8
+from proctor.strict_json import MAX_DEPTH, MAX_DIGITS, JsonProblem, decode_utf8
 
 MAX_NODES = 10_000
-"""How many nodes a document may have once every alias is written out."""
+"""How many nodes a document with aliases may have once every alias is written out."""
 
+_TOO_DEEP = f"is nested deeper than {MAX_DEPTH}"
+_TOO_MANY_DIGITS = f"has an integer of more than {MAX_DIGITS} digits"
 _UTF8_BOM = b"\xef\xbb\xbf"
-_OTHER_ENCODINGS = {
-    b"\xff\xfe\x00\x00": "UTF-32",
-    b"\x00\x00\xfe\xff": "UTF-32",
-    b"\xff\xfe": "UTF-16",
-    b"\xfe\xff": "UTF-16",
-}
+_TOO_LONG = 10**MAX_DIGITS
+# What YAML does not allow as it is. NEL, LS and PS are allowed, but the C parser ends a line there.
+_UNPRINTABLE = re.compile("[^\t\n\r -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _INTEGER = re.compile(r"[-+]?[0-9]+\Z")
 _RADIX = re.compile(r"0o[0-7]+\Z|0x[0-9a-fA-F]+\Z")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
@@ -77,24 +74,22 @@ def parse_yaml(data: bytes, name: str) -> Document:
     Raises:
         YamlProblem: With the first reason found.
     """
-    return _Builder(_parser(_decode(data))).build(name)
+    return _Builder().build(_decode(data), name)
 
 
 def _decode(data: bytes) -> str:
-    for mark, encoding in _OTHER_ENCODINGS.items():
-        if data.startswith(mark):
-            raise YamlProblem(f"is {encoding}, not UTF-8", 1)
     try:
-        return decode_utf8(data.removeprefix(_UTF8_BOM))
+        text = decode_utf8(data.removeprefix(_UTF8_BOM))
     except JsonProblem as problem:
         raise YamlProblem(problem.detail, problem.line) from None
-
-
-def _parser(text: str) -> CParser:
-    try:
-        return CParser(text)
-    except yaml.YAMLError as error:
-        raise _explain(error) from None
+    found = _UNPRINTABLE.search(text)
+    if found is not None:
+        raise YamlProblem(
+            f"has the character U+{ord(found.group()):04X} as it is; write it as an escape in "
+            "double quotes",
+            text.count("\n", 0, found.start()) + 1,
+        )
+    return text
 
 
 class _Open(Struct):
@@ -105,33 +100,40 @@ class _Open(Struct):
     path: Path
     nodes_before: int
     key: str | None = None
+    height: int = 1
+
+
+class _Anchored(Struct, frozen=True):
+    """What an alias stands for: its nodes, and how many containers are inside each other."""
+
+    value: Json
+    nodes: int
+    height: int
 
 
 class _Builder:
     """Builds the value of one document from parser events, without recursion."""
 
-    def __init__(self, parser: CParser) -> None:
-        self._parser = parser
+    def __init__(self) -> None:
         self._lines: dict[Path, int] = {}
         self._blocks: dict[Path, int] = {}
-        self._anchors: dict[str, tuple[Json, int]] = {}
+        self._anchors: dict[str, _Anchored] = {}
         self._stack: list[_Open] = []
         self._nodes = 0
+        self._has_aliases = False
         self._root: Json = None
 
-    def build(self, name: str) -> Document:
+    def build(self, text: str, name: str) -> Document:
         documents = 0
         try:
-            while True:
-                event = self._parser.get_event()
-                if event is None or isinstance(event, StreamEndEvent):
-                    break
-                if isinstance(event, DocumentStartEvent):
-                    documents += 1
-                    if documents > 1:
-                        raise YamlProblem("holds more than one document", _line(event))
-                elif not isinstance(event, DocumentEndEvent):
+            # Only the events of this loader are used: it constructs nothing.
+            for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+                if not isinstance(event, DocumentStartEvent):
                     self._take(event)
+                    continue
+                documents += 1
+                if documents > 1:
+                    raise YamlProblem("holds more than one document", _line(event))
         except yaml.YAMLError as error:
             raise _explain(error) from None
         if not self._nodes:
@@ -157,11 +159,11 @@ class _Builder:
             self._take_key(holder, event)
             return
         value = event.value if event.style else _plain_value(event.value, line)
-        if event.style in ("|", ">"):
+        if event.style == "|":
             self._blocks[self._path()] = line + 1
         self._count(1, line)
         if event.anchor:
-            self._anchors[event.anchor] = (value, 1)
+            self._anchors[event.anchor] = _Anchored(value, 1, 0)
         self._put(value, line)
 
     def _take_key(self, holder: _Open, event: ScalarEvent) -> None:
@@ -182,8 +184,7 @@ class _Builder:
         line = _line(event)
         if event.tag is not None:
             raise YamlProblem(f"has the tag `{event.tag}`; tags are not read", line)
-        if len(self._stack) >= MAX_DEPTH:
-            raise YamlProblem(f"is nested deeper than {MAX_DEPTH}", line)
+        self._check_depth(1, line)
         holder = self._stack[-1] if self._stack else None
         if holder is not None and isinstance(holder.value, dict) and holder.key is None:
             raise YamlProblem("has a key that is not a string", line)
@@ -191,25 +192,31 @@ class _Builder:
         self._lines.setdefault(path, line)
         before = self._nodes
         self._count(1, line)
+        if event.anchor:
+            # From here on the name means this container, which no alias inside may stand for.
+            self._anchors.pop(event.anchor, None)
         value: dict[str, Json] | list[Json] = {} if isinstance(event, MappingStartEvent) else []
         self._stack.append(_Open(value, event.anchor, path, before))
 
     def _close(self) -> None:
         closed = self._stack.pop()
         if closed.anchor:
-            self._anchors[closed.anchor] = (closed.value, self._nodes - closed.nodes_before)
-        self._put(closed.value, None)
+            nodes = self._nodes - closed.nodes_before
+            self._anchors[closed.anchor] = _Anchored(closed.value, nodes, closed.height)
+        self._put(closed.value, None, closed.height)
 
     def _take_alias(self, event: AliasEvent) -> None:
         line = _line(event)
-        if event.anchor not in self._anchors:
-            raise YamlProblem(f"has the alias `*{event.anchor}` before its anchor ends", line)
-        value, nodes = self._anchors[event.anchor]
+        anchored = self._anchors.get(event.anchor or "")
+        if anchored is None:
+            raise YamlProblem(f"has the alias `*{event.anchor}` of no anchor that ends above", line)
         holder = self._stack[-1] if self._stack else None
         if holder is not None and isinstance(holder.value, dict) and holder.key is None:
             raise YamlProblem("has an alias as a key", line)
-        self._count(nodes, line)
-        self._put(value, line)
+        self._has_aliases = True
+        self._count(anchored.nodes, line)
+        self._check_depth(anchored.height, line)
+        self._put(anchored.value, line, anchored.height)
 
     def _path(self) -> Path:
         if not self._stack:
@@ -219,13 +226,14 @@ class _Builder:
             return (*holder.path, len(holder.value))
         return (*holder.path, holder.key or "")
 
-    def _put(self, value: Json, line: int | None) -> None:
+    def _put(self, value: Json, line: int | None, height: int = 0) -> None:
         if not self._stack:
             self._root = value
             if line is not None:
                 self._lines[()] = line
             return
         holder = self._stack[-1]
+        holder.height = max(holder.height, height + 1)
         if isinstance(holder.value, list):
             if line is not None:
                 self._lines[(*holder.path, len(holder.value))] = line
@@ -236,19 +244,26 @@ class _Builder:
 
     def _count(self, nodes: int, line: int) -> None:
         self._nodes += nodes
-        if self._nodes > MAX_NODES:
+        if self._has_aliases and self._nodes > MAX_NODES:
             raise YamlProblem(f"expands to more than {MAX_NODES} nodes", line)
+
+    def _check_depth(self, height: int, line: int) -> None:
+        if len(self._stack) + height > MAX_DEPTH:
+            raise YamlProblem(_TOO_DEEP, line)
 
 
 def _plain_value(text: str, line: int) -> Json:
     if text in _WORDS:
         return _WORDS[text]
     if _INTEGER.match(text):
-        if len(text) > 4_000:
-            raise YamlProblem("has an integer with too many digits", line)
+        if len(text.lstrip("+-")) > MAX_DIGITS:
+            raise YamlProblem(_TOO_MANY_DIGITS, line)
         return int(text)
     if _RADIX.match(text):
-        return int(text, 0)
+        integer = int(text, 0)
+        if integer >= _TOO_LONG:
+            raise YamlProblem(_TOO_MANY_DIGITS, line)
+        return integer
     if _FLOAT.match(text):
         number = float(text)
         if math.isfinite(number):
@@ -260,14 +275,15 @@ def _plain_value(text: str, line: int) -> Json:
 
 
 def _line(event: yaml.Event) -> int:
-    line: int = event.start_mark.line
-    return line + 1
+    mark = event.start_mark
+    return 1 if mark is None else mark.line + 1
 
 
 def _explain(error: yaml.YAMLError) -> YamlProblem:
-    if isinstance(error, yaml.MarkedYAMLError):
-        mark = error.problem_mark or error.context_mark
-        what = error.problem or "cannot be read"
-        return YamlProblem(f"is not YAML: {what}", None if mark is None else mark.line + 1)
-    reason = getattr(error, "reason", "cannot be read")
-    return YamlProblem(f"is not YAML: {reason}", None)
+    if not isinstance(error, yaml.MarkedYAMLError):
+        return YamlProblem("is not YAML: it cannot be read", None)
+    mark = error.problem_mark or error.context_mark
+    line = None if mark is None else mark.line + 1
+    if error.problem == "exceeded maximum nesting depth":
+        return YamlProblem(_TOO_DEEP, line)
+    return YamlProblem(f"is not YAML: {error.problem or 'it cannot be read'}", line)

@@ -1,0 +1,52 @@
+"""The compiled assertions of one subject, asked together."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator
+
+from proctor.assertions.answers import AnswerView
+from proctor.protocols import Assertion
+from proctor.records import Answered, Case, Check, Outcome
+
+
+class CheckSet:
+    """Assertions in the order of the suite; they share what they read of an answer."""
+
+    def __init__(self, assertions: Iterable[Assertion]) -> None:
+        self._assertions = tuple(assertions)
+        self._asked = [(one.spec.id, one.check) for one in self._assertions]
+        self._skipped = {
+            one.spec.id: Check(
+                one.spec.id,
+                one.spec.kind,
+                Outcome.FAILED,
+                one.spec.severity,
+                "timed_out",
+                {"skipped": True},
+            )
+            for one in self._assertions
+        }
+
+    def needs(self, case: Case) -> Iterator[tuple[str, str]]:
+        """The id of each assertion that cannot be asked about a case, and a sentence why."""
+        for assertion in self._assertions:
+            sentence = assertion.needs(case)
+            if sentence is not None:
+                yield assertion.spec.id, sentence
+
+    def run(
+        self, answered: Answered, case: Case, timed_out: Container[str] = frozenset()
+    ) -> list[Check]:
+        """One check per assertion, in order.
+
+        Args:
+            answered: The answer.
+            case: The case it answers, of which `needs` said nothing.
+            timed_out: Ids of assertions that ran out of time in an earlier row; they fail without
+                being run.
+        """
+        view = AnswerView.of(answered)
+        return [
+            self._skipped[id_] if id_ in timed_out else check(view, case)
+            for id_, check in self._asked
+        ]

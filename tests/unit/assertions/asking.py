@@ -1,0 +1,77 @@
+"""Assertions compiled from what a suite says, and answers to ask them about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from proctor.errors import ProctorError
+from proctor.protocols import Assertion
+from proctor.records import Answer, Answered, Case, Check, Finish, JsonObject, Outcome
+from proctor.registry import assertion_kinds
+
+CONTRACT = {
+    "type": "object",
+    "properties": {
+        "decision": {"enum": ["approve", "deny"]},
+        "reply": {"type": "string"},
+    },
+    "required": ["decision", "reply"],
+    "additionalProperties": False,
+}
+
+
+class FakeScope:
+    """A scope without files: `files` are the schemas there are."""
+
+    def __init__(
+        self,
+        *,
+        contract: JsonObject | None = CONTRACT,
+        files: dict[str, Any] | None = None,
+        regex_timeout_s: float = 5.0,
+    ) -> None:
+        self.output_schema = contract
+        self.regex_timeout_s = regex_timeout_s
+        self._files = files or {}
+
+    def read_schema(self, path: str) -> object:
+        return self._files[path]
+
+
+def assertion(kind: str, *, scope: FakeScope | None = None, **fields: Any) -> Assertion:
+    """An assertion with the id `it`; fields have the names a suite has for them."""
+    implementation = assertion_kinds.get(kind)
+    spec = msgspec.convert({"id": "it", "kind": kind, **fields}, implementation.Spec)
+    return implementation.compile(spec, scope or FakeScope())
+
+
+def refusal(kind: str, *, scope: FakeScope | None = None, **fields: Any) -> str:
+    """The code and message with which a spec is refused."""
+    try:
+        assertion(kind, scope=scope, **fields)
+    except ProctorError as error:
+        return f"{error.code} {error.message}"
+    raise AssertionError("the spec was accepted")
+
+
+def answered(text: str | None, finish: Finish = Finish.STOP) -> Answered:
+    answer = Answer(text, [], finish, None, None, None, None, None, None)
+    return Answered(answer, None, None, None, None)
+
+
+def case(*expected: Any) -> Case:
+    """A case, with an expected value if one is given."""
+    return Case("one", {}, *expected)
+
+
+def check(kind: str, text: str | None, *expected: Any, **fields: Any) -> Check:
+    """The check of one assertion on an answer with this text."""
+    return assertion(kind, **fields).check(answered(text), case(*expected))
+
+
+def verdict(kind: str, text: str | None, *expected: Any, **fields: Any) -> str | None:
+    """`passed`, or the reason of the failed check."""
+    result = check(kind, text, *expected, **fields)
+    return "passed" if result.outcome is Outcome.PASSED else result.reason

@@ -30,7 +30,7 @@ from proctor.records import (
     encode_json,
 )
 from proctor.safe_io import MEBIBYTE, inside, open_inside, reason_of
-from proctor.strict_json import MAX_DEPTH, JsonProblem, parse_json
+from proctor.strict_json import MAX_DEPTH, MAX_DIGITS, JsonProblem, parse_json
 
 MODE = "replay"
 MAX_LINE = 16 * MEBIBYTE
@@ -40,6 +40,7 @@ MAX_REASON = 200
 MAX_TAKES_SHOWN = 8
 
 _ENUM_VALUE = re.compile(r"\AInvalid enum value '.*'", re.DOTALL)
+_LONG_INTEGER = re.compile(rb"[0-9]{%d}" % (MAX_DIGITS + 1))
 _decode_recording = msgspec.json.Decoder(Recording).decode
 _encode_recording = msgspec.json.Encoder().encode
 
@@ -227,13 +228,16 @@ def _as_we_write_it(raw: bytes) -> Recording | None:
 
     Such a line has every key once and in place, so nothing else about it needs to be looked at.
     """
+    if raw.count(b"{") + raw.count(b"[") > MAX_DEPTH:
+        return None
+    if len(raw) > MAX_DIGITS and _LONG_INTEGER.search(raw):
+        return None
     try:
         recording = _decode_recording(raw)
         same = _encode_recording(recording) == raw
     except (msgspec.DecodeError, UnicodeEncodeError):
         return None
-    shallow = raw.count(b"{") + raw.count(b"[") <= MAX_DEPTH
-    return recording if same and shallow and recording.v == FORMAT_VERSION else None
+    return recording if same and recording.v == FORMAT_VERSION else None
 
 
 def _read_strictly(raw: bytes) -> Recording:

@@ -47,7 +47,7 @@ def check(id_="label", outcome=PASSED, *, reason=None, evidence=None, severity=S
 def wrong(expected="negative", got="positive", *, path="/label"):
     return check(
         outcome=FAILED,
-        reason=f"differs: {path}",
+        reason=f"not_equal: {path}",
         evidence={"path": path, "expected": expected, "got": got},
     )
 

@@ -279,6 +279,35 @@ def test_text_need_not_be_escaped(load):
     )
 
 
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        {"separators": (", ", ": ")},
+        {"separators": (",", ":"), "sort_keys": True},
+        {"separators": (",", ":"), "ensure_ascii": False},
+    ],
+)
+def test_a_recording_means_the_same_however_its_line_is_spelled(load, spelling):
+    line = recording(
+        "naïve ✓ \x7f/",
+        parts={"params": {"stop": ["é"], "temperature": 1e-7, "seed": 2**60}},
+        answer={"debug": {"b": [1, 2.5, -0.0, 1e22], "a": None}},
+        latency_ms=812.25,
+        cost_usd=0,
+    )
+    params = {"seed": 2**60, "stop": ["é"], "temperature": 1e-7}
+    written, problems = load(line)
+    assert problems == []
+    one = replay(written, params=params).answer(call())
+    data = json.dumps(line, **spelling).encode()
+    respelled, problems = load.bytes(data + b"\n")
+    assert problems == []
+    other = replay(respelled, params=params).answer(call())
+    assert (repr(one.answer), one.cost_usd, one.latency_ms) == (repr(other.answer), 0.0, 812.25)
+    assert (other.cost_usd, other.latency_ms, other.usage) == (0.0, 812.25, one.usage)
+    assert other.recording == sha256(data).hexdigest()
+
+
 def test_an_edited_answer_is_an_answer_but_has_another_digest(good):
     before = replay(good(recording("Sure."))).answer(call())
     after = replay(good(recording("Never."))).answer(call())
@@ -442,7 +471,25 @@ def test_a_newer_format_is_named_whatever_its_fields_are(load):
         (b"<<<<<<< HEAD", "is not JSON"),
         (b"[]", "is not a recording: "),
         (b"null", "is not a recording: "),
-        (b"[" * 100_000, "is "),
+        (b"[" * 100_000, "is nested deeper than 64"),
+        (
+            spelled(recording()).replace(b'"debug":null', b'"debug":' + b"[" * 65 + b"]" * 65),
+            "is nested deeper than 64",
+        ),
+        (
+            spelled(recording()).replace(
+                b'"debug":null', b'"debug":' + b"[" * 100_000 + b"]" * 100_000
+            ),
+            "is nested deeper than 64",
+        ),
+        (
+            spelled(recording()).replace(b'"debug":null', b'"debug":' + b"9" * 4_001),
+            "has an integer of more than 4000 digits",
+        ),
+        (
+            spelled(recording()).replace(b'"debug":null', b'"debug":' + b"9" * 5_000),
+            "has an integer of more than 4000 digits",
+        ),
         (json.dumps(recording()).encode("utf-16-le"), "is UTF-16, not UTF-8"),
     ],
 )

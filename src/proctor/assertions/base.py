@@ -77,11 +77,21 @@ def cannot_fail(message: str, hint: str | None = None) -> SuiteError:
 
 
 class Part(Struct, frozen=True, gc=False):
-    """A selected part of a value: the steps to it, and how a person writes them."""
+    """A selected part of a value: the steps to it, and how a person writes them.
+
+    `name` is the only step, None when there are several; most parts are one member of an object.
+    """
 
     written: str
     tokens: Tokens
     place: str
+    name: str | None
+
+    def of(self, value: Json) -> Json:
+        """The part of a value, `MISSING` when it has none."""
+        if self.name is not None and value.__class__ is dict:
+            return value.get(self.name, MISSING)
+        return descend(value, self.tokens)
 
 
 def selected_part(written: str | UnsetType, key: str) -> Part | None:
@@ -93,14 +103,15 @@ def selected_part(written: str | UnsetType, key: str) -> Part | None:
     if isinstance(written, UnsetType):
         return None
     if not written.startswith("/"):
-        return Part(written, (written,), spell_place((written,)))
+        return Part(written, (written,), spell_place((written,)), written)
     tokens = parse_pointer(written)
     if tokens is None:
         raise invalid(
             f"`{key}`: `{written}` is not a JSON Pointer", "write `~0` for `~` and `~1` for `/`"
         )
     steps = [int(token) if _is_index(token) else token for token in tokens]
-    return Part(written, tokens, spell_place(steps))
+    name = tokens[0] if len(tokens) == 1 else None
+    return Part(written, tokens, spell_place(steps), name)
 
 
 def _is_index(token: str) -> bool:
@@ -133,7 +144,7 @@ class Expectation:
         if whole is UNSET:
             return MISSING
         part = self._part_of(whole)
-        return whole if part is None else descend(whole, part.tokens)
+        return whole if part is None else part.of(whole)
 
     def lacks(self, case: Case) -> str | None:
         """What the case lacks, as a sentence, or None."""
@@ -172,7 +183,7 @@ class AnswerAssertion(ABC, Generic[Result]):
 
     def check(self, answered: Answered, case: Case) -> Check:
         """Judge one answer."""
-        view = AnswerView.of(answered)
+        view = answered if answered.__class__ is AnswerView else AnswerView.of(answered)
         value = self._select(view, case)
         result = value if isinstance(value, Failure) else self.match(value, case)
         if isinstance(result, Failure):
@@ -214,7 +225,7 @@ class AnswerAssertion(ABC, Generic[Result]):
         document = view.extracted() if self._extracts else view.document()
         if isinstance(document, Failure):
             return document
-        value = descend(document, part.tokens)
+        value = part.of(document)
         if value is MISSING:
             return Failure("missing_field", part.place, {"path": part.place})
         return value

@@ -36,6 +36,9 @@ class Found(Struct, frozen=True, gc=False):
         return self.enough
 
 
+_NOT_FOUND = Found([], enough=False)
+
+
 class Contains(AnswerAssertion[Found]):
     """All (or any) of the values are in the answer, or in a part of it.
 
@@ -90,6 +93,10 @@ class Contains(AnswerAssertion[Found]):
     def match(self, value: Json, case: Case) -> Found | Failure:
         """Which of the values are there, and whether they are enough."""
         wanted = self._wanted(case)
+        if value.__class__ is str and self._fold is None and len(wanted) == 1:
+            (one,) = wanted
+            if one.__class__ is str:
+                return Found(wanted, enough=True) if one in value else _NOT_FOUND
         if isinstance(value, list):
             fold = self._fold
             there = [one for one in wanted if any(json_equal(one, item, fold) for item in value)]

@@ -90,17 +90,17 @@ def _explanation(check: Check) -> str:
         sides.append(f"expected {value_text(evidence['expected'])}")
     if "got" in evidence:
         sides.append(f"got {value_text(evidence['got'])}")
-    said = ", ".join(sides)
+    code, _, rest = (check.reason or "no reason given").partition(": ")
     path = evidence.get("path")
-    place = path if isinstance(path, str) else ""
-    if len(sides) < 2 or not place:
-        code, _, rest = (check.reason or "no reason given").partition(": ")
-        reason = code.replace("_", " ")
-        place = place or rest
-        if len(sides) < 2:
-            said = f"{reason}, {said}" if said else reason
-        if evidence.get("skipped") is True:
-            said += " in an earlier row, so it was not run"
+    place = path if isinstance(path, str) else rest
+    if code != "not_equal" or len(sides) < 2:
+        sides.insert(0, terminal_text(code.replace("_", " ")))
+    issues = evidence.get("issues")
+    if isinstance(issues, list) and issues and isinstance(issues[0], dict):
+        sides.append(shortened(str(issues[0].get("message", "")), VALUE_LENGTH))
+    said = ", ".join(sides)
+    if evidence.get("skipped") is True:
+        said += " in an earlier row, so it was not run"
     return f"{shortened(place, VALUE_LENGTH)}: {said}" if place else said
 
 

@@ -176,6 +176,7 @@ class SuiteFacts(Struct, frozen=True, kw_only=True):
     assertion_ids: tuple[str, ...]
     thresholds: Thresholds
     warnings: list[Warn] = []
+    mode: str = "replay"
 
 
 class SubjectTally:
@@ -190,7 +191,7 @@ class SubjectTally:
     def __init__(self, subject: Subject, facts: SuiteFacts, recordings: RecordingsDigest) -> None:
         self.timed_out: set[str] = set()
         """Assertions that ran out of time in a row so far: running them again is pointless."""
-        self.replayed = 0
+        self.replayed = self.recorded = self.asked = 0
         self.paid_usd, self.replayed_usd, self.worst_usd = _CostSum(), _CostSum(), _CostSum()
         self._subject = subject
         self._cases = facts.dataset.selected
@@ -200,7 +201,9 @@ class SubjectTally:
         self._categories: dict[str, int] = {}
         self._tokens = _TokenSum()
 
-    def add(self, row: RowResult, *, worst_cost_usd: float | None = None) -> RowResult:
+    def add(
+        self, row: RowResult, *, worst_cost_usd: float | None = None, asked: bool = False
+    ) -> RowResult:
         """Count the next row, in row order.
 
         Once a check ran out of time, the later rows of the subject fail its assertion whether it
@@ -210,6 +213,7 @@ class SubjectTally:
             row: The row as it was run.
             worst_cost_usd: What its call may have cost at most, for when its cost is not known;
                 None when there is no price.
+            asked: Whether its answer was asked for now and not replayed.
 
         Returns:
             The row as it belongs into the report.
@@ -225,11 +229,14 @@ class SubjectTally:
         if row.category is not None:
             self._categories[row.category] = self._categories.get(row.category, 0) + 1
         if row.recording is not None:
-            self.replayed += 1
+            self.recorded += asked
+            self.replayed += not asked
             self._recordings.add(row.recording)
         if row.error is None:
             self._tokens.add(row)
-            (self.paid_usd if row.recording is None else self.replayed_usd).add(row.cost_usd)
+            self.asked += asked
+            paid_now = asked or row.recording is None
+            (self.paid_usd if paid_now else self.replayed_usd).add(row.cost_usd)
             if row.cost_usd is None:
                 self.worst_usd.add(worst_cost_usd)
         return row
@@ -335,10 +342,10 @@ class SuiteTally:
             judge=None,
             dataset=facts.dataset,
             cache=CacheReport(
-                mode="replay",
-                live=False,
+                mode=facts.mode,
+                live=any(tally.asked for tally in self._subjects),
                 replayed=sum(tally.replayed for tally in self._subjects),
-                recorded=0,
+                recorded=sum(tally.recorded for tally in self._subjects),
                 digest=self._recordings.hex(),
             ),
             thresholds=thresholds,

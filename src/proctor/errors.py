@@ -4,6 +4,7 @@
     ├── UsageError         P60xx  what was asked for cannot be carried out
     ├── DatasetError       P61xx  a dataset or one of its cases
     ├── SuiteError         P62xx  a suite, a prompt or a rubric
+    ├── ProviderError      P63xx  who was asked did not answer
     ├── CassetteError      P64xx  the recordings of a suite
     ├── FileError          P68xx  a file that is malformed or must not be opened
     └── ManyProblems              several of the above, found before the first call
@@ -69,6 +70,10 @@ class DatasetError(ProctorError):
 
 class SuiteError(ProctorError):
     """A suite, prompt or rubric cannot be used (P62xx)."""
+
+
+class ProviderError(ProctorError):
+    """A provider did not answer, or cannot be asked (P63xx)."""
 
 
 class CassetteError(ProctorError):

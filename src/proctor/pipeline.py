@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
-from pathlib import Path
+from collections.abc import Sequence
 
 from msgspec import Struct
 
-from proctor.aggregating import SubjectTally, SuiteFacts, SuiteTally, case_result, report_head
 from proctor.assertions.checks import CheckSet
-from proctor.cassettes import Cassette, Replay, open_cassette
 from proctor.config import Config
 from proctor.errors import ProctorError, raise_all
-from proctor.executors.local import LocalExecutor
 from proctor.loading.datasets import Dataset, load_dataset
 from proctor.loading.prompts import LoadedPrompt, Prompts
 from proctor.loading.rules import SuiteRules
@@ -26,14 +21,9 @@ from proctor.loading.suites import (
     find_suites,
     load_suite,
 )
-from proctor.planning import Plan, plan_rows, worst_cost_usd
-from proctor.protocols import PlannedRow
-from proctor.records import DatasetReport, Warn
+from proctor.records import Warn
 from proctor.registry import assertion_kinds
-from proctor.reporting import CaseSpool, RunReport, SpoolStore
-from proctor.running.row import SubjectRunner
 from proctor.targets.prompt import PromptTarget
-from proctor.version import VERSION
 
 REGEX_TIMEOUT_S = 1.0
 
@@ -107,49 +97,6 @@ def load_exam(
     return exam
 
 
-def replay(exam: Exam, *, cassettes: Path | None = None, shown: str | None = None) -> RunReport:
-    """Answer every row from the cassettes, check the answers and make the report.
-
-    Args:
-        exam: What `load_exam` returned.
-        cassettes: A folder to take recordings from instead of the project's own.
-        shown: That folder as messages name it.
-
-    Returns:
-        The report, whatever its verdict.
-
-    Raises:
-        ProctorError: P6403 or P6404 for a cassette that cannot be used; nothing has been run.
-    """
-    folder = f"{exam.config.values.evals}/cassettes"
-    with ExitStack() as files:
-        opened: list[Cassette] = []
-        problems: list[ProctorError] = []
-        for suite in exam.suites:
-            name = suite.definition.name
-            cassette, found = open_cassette(
-                cassettes or exam.config.root,
-                f"{name}.jsonl" if cassettes else f"{folder}/{name}.jsonl",
-                f"{shown or folder}/{name}.jsonl",
-            )
-            files.callback(cassette.close)
-            opened.append(cassette)
-            problems += found
-        raise_all(problems)
-        command = "" if shown is None else f" --cassettes {shown}"
-        store = SpoolStore()
-        finished = [
-            _replay_suite(exam.config, suite, cassette, command=command, store=store)
-            for suite, cassette in zip(exam.suites, opened, strict=True)
-        ]
-    head = report_head(
-        [tally.finish() for tally, _ in finished],
-        project=exam.config.values.project,
-        version=VERSION,
-    )
-    return RunReport(head, [spools for _, spools in finished])
-
-
 def _ready_suite(
     config: Config, definition: SuiteDefinition, regex_timeout_s: float
 ) -> tuple[ReadySuite | None, list[ProctorError]]:
@@ -209,75 +156,3 @@ def _unique(problems: Sequence[ProctorError]) -> list[ProctorError]:
     """The problems without those that two suites, or two subjects, have in common."""
     seen = {(problem.where, problem.code, problem.message): problem for problem in problems}
     return list(seen.values())
-
-
-def _replay_suite(
-    config: Config, suite: ReadySuite, cassette: Cassette, *, command: str, store: SpoolStore
-) -> tuple[SuiteTally, list[CaseSpool]]:
-    definition, dataset = suite.definition, suite.dataset
-    plan = plan_rows(suite=definition.name, subjects=len(suite.subjects), cases=len(dataset))
-    tally = SuiteTally(
-        SuiteFacts(
-            suite=definition.name,
-            tiers=list(definition.tiers),
-            repeats=plan.repeats,
-            dataset=DatasetReport(
-                path=dataset.path,
-                sha256=dataset.sha256,
-                cases=len(dataset),
-                selected=len(dataset),
-                allow=[],
-                allow_pii=None,
-                findings=[],
-            ),
-            assertion_ids=tuple(one.spec.id for one in definition.assertions),
-            thresholds=definition.thresholds,
-            warnings=suite.warnings,
-        )
-    )
-    record = f"proctor run {definition.name} --cache record --max-cost USD{command}"
-    spools = [
-        _replay_subject(
-            config,
-            suite,
-            subject,
-            plan=plan,
-            tally=tally.subject(subject.target.subject),
-            source=Replay(cassette, subject.target.subject, record),
-            spool=CaseSpool(store),
-        )
-        for subject in suite.subjects
-    ]
-    return tally, spools
-
-
-def _replay_subject(
-    config: Config,
-    suite: ReadySuite,
-    subject: ReadySubject,
-    *,
-    plan: Plan,
-    tally: SubjectTally,
-    source: Replay,
-    spool: CaseSpool,
-) -> CaseSpool:
-    price = config.values.prices.get(subject.target.subject.model.ref)
-    cost_matters = suite.definition.thresholds.max_cost_usd is not None
-    run_row = SubjectRunner(
-        target=subject.target, source=source, checks=subject.checks, timed_out=tally.timed_out
-    )
-    rows = []
-    for planned, row in LocalExecutor().run(_planned_rows(plan, suite.dataset), run_row):
-        worst = None
-        if cost_matters and row.cost_usd is None:
-            worst = worst_cost_usd(subject.target.request(planned.case), price)
-        rows.append(tally.add(row, worst_cost_usd=worst))
-        if len(rows) == plan.repeats:
-            spool.add(case_result(planned.case, index=planned.place, rows=rows))
-            rows = []
-    return spool
-
-
-def _planned_rows(plan: Plan, dataset: Dataset) -> Iterator[PlannedRow]:
-    for place, repeat in plan.rows_of_subject():
-        yield PlannedRow(place, dataset.case(place), repeat)

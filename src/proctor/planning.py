@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
@@ -20,33 +20,33 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     Args:
         subjects: How many subjects sit the exam.
-        cases: How many cases the dataset has.
+        places: The 0-based places in the dataset of the cases that were selected, in order.
         repeats: How often each row is repeated.
     """
 
     subjects: int
-    cases: int
+    places: Sequence[int]
     repeats: int = 1
 
     @property
     def rows(self) -> int:
         """How many rows there are in all."""
-        return self.subjects * self.cases * self.repeats
+        return self.subjects * len(self.places) * self.repeats
 
     def rows_of_subject(self) -> Iterator[tuple[int, int]]:
         """The place of the case and the repeat of each row of one subject, in order."""
-        for case in range(self.cases):
+        for place in self.places:
             for repeat in range(1, self.repeats + 1):
-                yield case, repeat
+                yield place, repeat
 
 
-def plan_rows(*, suite: str, subjects: int, cases: int) -> Plan:
+def plan_rows(*, suite: str, subjects: int, places: Sequence[int]) -> Plan:
     """The plan of one suite.
 
     Raises:
         DatasetError: P6102 when it has more rows than one run can hold.
     """
-    plan = Plan(subjects=subjects, cases=cases)
+    plan = Plan(subjects=subjects, places=places)
     if plan.rows > MAX_ROWS:
         raise DatasetError(
             f"the suite `{suite}` plans {plan.rows} rows, more than {MAX_ROWS}",

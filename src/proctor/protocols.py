@@ -19,6 +19,7 @@ from proctor.records import (
     JsonObject,
     Outcome,
     RenderOptions,
+    Reply,
     ReportHead,
     Request,
     RowResult,
@@ -43,8 +44,16 @@ class CaseSource(Protocol):
 class Provider(Protocol):
     """Somebody who answers requests over a network."""
 
-    async def complete(self, request: Request) -> Answered:
-        """Ask once. Retries, limits and money are the caller's business."""
+    kind: str
+    host: str | None
+    """Where requests go, None when they go nowhere."""
+
+    async def complete(self, request: Request, call: Call) -> Reply:
+        """Ask once. Retries, limits and money are the caller's business.
+
+        Raises:
+            ProviderError: When no answer came that could be kept.
+        """
         ...
 
 
@@ -135,6 +144,14 @@ class PlannedRow(NamedTuple):
     place: int
     case: Case
     repeat: int
+
+
+class RanRow(NamedTuple):
+    """A row that was run; `asked` when its answer was asked for now and not replayed."""
+
+    planned: PlannedRow
+    result: RowResult
+    asked: bool
 
 
 class Executor(Protocol):

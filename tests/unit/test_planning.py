@@ -17,21 +17,21 @@ def request(content, *, schema=None, **params):
 
 
 def test_rows_go_case_by_case_and_within_a_case_repeat_by_repeat():
-    plan = Plan(subjects=2, cases=2, repeats=3)
+    plan = Plan(subjects=2, places=[0, 1], repeats=3)
     assert list(plan.rows_of_subject()) == [(0, 1), (0, 2), (0, 3), (1, 1), (1, 2), (1, 3)]
     assert plan.rows == 12
 
 
 def test_a_row_is_run_once_unless_it_is_repeated():
-    plan = plan_rows(suite="quiz", subjects=2, cases=3)
+    plan = plan_rows(suite="quiz", subjects=2, places=range(3))
     assert list(plan.rows_of_subject()) == [(0, 1), (1, 1), (2, 1)]
     assert plan.rows == 6
 
 
 def test_a_million_rows_are_planned_and_not_one_more():
-    assert plan_rows(suite="quiz", subjects=2, cases=MAX_ROWS // 2).rows == 1_000_000
+    assert plan_rows(suite="quiz", subjects=2, places=range(MAX_ROWS // 2)).rows == 1_000_000
     with pytest.raises(DatasetError) as caught:
-        plan_rows(suite="quiz", subjects=3, cases=333_334)
+        plan_rows(suite="quiz", subjects=3, places=range(333_334))
     assert caught.value.code == "P6102"
     assert caught.value.message == "the suite `quiz` plans 1000002 rows, more than 1000000"
 

@@ -10,7 +10,9 @@ from typing import Any, TypeVar
 import click
 
 from proctor.config import Config, load_config
+from proctor.errors import UsageError
 from proctor.records import JsonObject
+from proctor.replaying import CassetteFolder
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -33,6 +35,26 @@ def project_config(cwd: Path | None, flags: JsonObject) -> Config:
 def from_start(cwd: Path | None, path: Path) -> Path:
     """A path given as an option: relative ones start at `--cwd`, or where the user is."""
     return (cwd or Path.cwd()) / path
+
+
+def cassette_folder(config: Config, cwd: Path | None, given: Path | None) -> CassetteFolder:
+    """Where cassettes are: the project's own folder, or the one given as `--cassettes`.
+
+    Raises:
+        UsageError: P6002 when the given folder is not there.
+    """
+    if given is None:
+        prefix = f"{config.values.evals}/cassettes"
+        return CassetteFolder(config.root, prefix, prefix)
+    folder = from_start(cwd, given)
+    if not folder.is_dir():
+        raise UsageError(
+            f"`--cassettes {given}` is not a folder",
+            code="P6002",
+            hint="name a folder that holds `<suite>.jsonl` files",
+        )
+    shown = shown_path(config.root, folder)
+    return CassetteFolder(folder, "", shown, f" --cassettes {shown}")
 
 
 def shown_path(root: Path, path: Path) -> str:

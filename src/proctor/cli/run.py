@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import click
 
 from proctor.cli.output import Output
-from proctor.cli.project import cwd_option, from_start, project_config, shown_path
+from proctor.cli.project import cassette_folder, cwd_option, from_start, project_config
 from proctor.errors import UsageError
-from proctor.pipeline import load_exam, replay
+from proctor.evaluation import evaluate, select
+from proctor.pipeline import load_exam
 from proctor.protocols import Renderer
 from proctor.records import RenderOptions
 from proctor.registry import renderers
+from proctor.replaying import ReplaySession
 from proctor.reporting import RunReport
 from proctor.safe_io import reason_of, write_whole
+from proctor.selecting import Selection
 
 EXAMPLES = """
 \b
@@ -79,11 +83,10 @@ def command(
     config = project_config(cwd, {"concurrency": concurrency})
     exam = load_exam(config, suites)
     try:
-        if cassettes is None:
-            report = replay(exam)
-        else:
-            folder = _existing(from_start(cwd, cassettes))
-            report = replay(exam, cassettes=folder, shown=shown_path(config.root, folder))
+        selected = select(exam, Selection())
+        folder = cassette_folder(config, cwd, cassettes)
+        with closing(ReplaySession(folder, [one.name for one in selected])) as session:
+            report = evaluate(config, selected, session)
     finally:
         exam.close()
     if report_dir is not None:
@@ -99,16 +102,6 @@ def command(
     if format_ == "json":
         output.note(_summary(report))
     return report.head.exit_code
-
-
-def _existing(folder: Path) -> Path:
-    if not folder.is_dir():
-        raise UsageError(
-            f"`--cassettes {folder}` is not a folder",
-            code="P6002",
-            hint="name a folder that holds `<suite>.jsonl` files",
-        )
-    return folder
 
 
 def _renderer(name: str) -> Renderer:

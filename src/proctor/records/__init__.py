@@ -11,6 +11,7 @@ from proctor.records.exam import (
     Request,
     Subject,
     Thresholds,
+    ToolSpec,
 )
 from proctor.records.recording import (
     Answer,
@@ -18,6 +19,7 @@ from proctor.records.recording import (
     KeyParts,
     Provenance,
     Recording,
+    Reply,
     ToolCall,
     Usage,
 )
@@ -94,6 +96,7 @@ __all__ = [
     "Recording",
     "RenderOptions",
     "RepeatRate",
+    "Reply",
     "ReportHead",
     "Request",
     "RowError",
@@ -108,6 +111,7 @@ __all__ = [
     "Tokens",
     "Tool",
     "ToolCall",
+    "ToolSpec",
     "Unit",
     "Usage",
     "Verdict",

@@ -29,6 +29,14 @@ class Message(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     content: str
 
 
+class ToolSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A tool a prompt offers to the model. Calls of it are returned, never made."""
+
+    name: Annotated[str, Meta(pattern=r"\A[A-Za-z0-9_-]{1,64}\Z")]
+    description: str | None = None
+    parameters: JsonObject
+
+
 class ModelChoice(Struct, frozen=True, kw_only=True):
     """A model and everything sent to it beside the messages.
 
@@ -40,7 +48,20 @@ class ModelChoice(Struct, frozen=True, kw_only=True):
 
 
 class Prompt(Struct, frozen=True, kw_only=True):
-    """A prompt of the project, read and valid. `path` is relative to the project root."""
+    """A prompt of the project, read and valid.
+
+    Args:
+        id: Its name in suites and reports.
+        path: Its file, relative to the project root.
+        messages: The raw templates; empty for a function.
+        inputs: The input contract; empty for a function, which takes any inputs.
+        output: The output contract, None for free text.
+        model: The model to ask when the suite names none.
+        bundle_sha256: Over everything that decides what is sent, but the model.
+        tools: What the model may ask to be called.
+        output_schema: The output contract as a JSON Schema, where the file has that instead.
+        function: `package.module:function` when the messages are made by Python.
+    """
 
     id: str
     path: str
@@ -49,6 +70,9 @@ class Prompt(Struct, frozen=True, kw_only=True):
     output: dict[str, FieldSpec] | None
     model: ModelChoice | None
     bundle_sha256: str
+    tools: tuple[ToolSpec, ...] = ()
+    output_schema: JsonObject | None = None
+    function: str | None = None
 
 
 class Subject(Struct, frozen=True, kw_only=True):
@@ -98,6 +122,7 @@ class Request(Struct, frozen=True, kw_only=True):
     model: ModelChoice
     messages: tuple[Message, ...]
     output_schema: JsonObject | None
+    tools: tuple[ToolSpec, ...] = ()
 
 
 class Call(Struct, frozen=True, gc=False):

@@ -78,6 +78,16 @@ class Recording(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     recorded: Provenance
 
 
+class Reply(Struct, frozen=True, gc=False):
+    """What a provider replied to one call, not yet recorded."""
+
+    answer: Answer
+    usage: Usage | None
+    cost_usd: float | None
+    latency_ms: float | None
+    response_model: str | None
+
+
 class Answered(Struct, frozen=True, gc=False):
     """An answer together with what is known about the call that brought it.
 

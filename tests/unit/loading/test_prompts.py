@@ -197,6 +197,14 @@ user: Hi
     assert (read.inputs, read.output) == ({}, None)
 
 
+@pytest.mark.parametrize("prompt_id", ["reply", "9", "2-replies", "a--b-"])
+def test_a_prompt_id_may_start_with_a_letter_or_digit(prompt_id):
+    loaded, problems = parse("user: Hi\nmodel: {ref: 9ai/x, maxTokens: 1}\n", prompt_id)
+    assert problems == []
+    assert (loaded.prompt.id, loaded.prompt.model.ref) == (prompt_id, "9ai/x")
+    assert loaded.prompt.model.params == {"maxTokens": 1}
+
+
 def test_a_prompt_need_not_name_a_model():
     assert prompt("user: Hi\n").model is None
     assert prompt("model: {ref: a/b}\nuser: Hi\n").model == ModelChoice(ref="a/b", params={})

@@ -147,6 +147,11 @@ def test_the_name_of_a_suite_is_that_of_its_file(good, ending):
     assert suite.assertions[0].spec == SameSpec(id="right", kind="same", field="label")
 
 
+@pytest.mark.parametrize("name", ["quiz", "9", "2-quizzes", "a--b-"])
+def test_a_suite_name_may_start_with_a_letter_or_digit(good, name):
+    assert good(SUITE, f"evals/{name}.eval.yaml").name == name
+
+
 @pytest.mark.parametrize("name", ["Quiz", "my_quiz", "-quiz", "quiz.v2", "prüfung", "quiz 2"])
 def test_a_suite_name_is_lower_case_letters_digits_and_dashes(bad, name):
     assert bad(SUITE, f"evals/{name}.eval.yaml") == [f"1: P6201: `{name}` is not a suite name"]

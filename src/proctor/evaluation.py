@@ -1,0 +1,189 @@
+"""Run an exam: select, plan, answer, check, aggregate. Where answers come from is the session's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from proctor.aggregating import SubjectTally, SuiteFacts, SuiteTally, case_result, report_head
+from proctor.config import Config
+from proctor.errors import UsageError
+from proctor.pipeline import Exam, ReadySubject, ReadySuite
+from proctor.planning import Plan, plan_rows, worst_cost_usd
+from proctor.protocols import PlannedRow, RanRow
+from proctor.records import CaseResult, DatasetReport, RowResult
+from proctor.reporting import CaseSpool, RunReport, SpoolStore
+from proctor.selecting import Selection
+from proctor.version import VERSION
+
+
+class Session(Protocol):
+    """Answers and checks rows, from the cassettes or live."""
+
+    mode: str
+
+    def rows(
+        self, suite: str, subject: ReadySubject, rows: Iterable[PlannedRow], timed_out: set[str]
+    ) -> Iterator[RanRow]:
+        """Run the rows of one subject and yield them in order.
+
+        Args:
+            suite: The suite's name.
+            subject: Who is asked.
+            rows: What to run.
+            timed_out: Ids of assertions that have run out of time; grows while rows run.
+        """
+        ...
+
+
+class SelectedSuite(Struct, frozen=True):
+    """A suite with the subjects and rows that were selected."""
+
+    suite: ReadySuite
+    subjects: Sequence[ReadySubject]
+    plan: Plan
+
+    @property
+    def name(self) -> str:
+        """The suite's name."""
+        return self.suite.definition.name
+
+
+def select(exam: Exam, selection: Selection) -> list[SelectedSuite]:
+    """The suites of an exam with what was selected of them; suites without any are left out.
+
+    Raises:
+        UsageError: P6001 when nothing is selected, P6102 when a suite has too many rows.
+    """
+    selected: list[SelectedSuite] = []
+    for suite in exam.suites:
+        name = suite.definition.name
+        subjects = [one for one in suite.subjects if selection.takes_subject(one.target.subject)]
+        places = selection.places(name, suite.dataset) if subjects else ()
+        if places:
+            plan = plan_rows(suite=name, subjects=len(subjects), places=places)
+            selected.append(SelectedSuite(suite, subjects, plan))
+    if not selected:
+        cases = sum(len(suite.dataset) for suite in exam.suites)
+        raise UsageError(
+            f"0 of {cases} cases are selected",
+            code="P6001",
+            hint="loosen the selection; `proctor lint` counts what there is",
+        )
+    return selected
+
+
+def evaluate(
+    config: Config, suites: Sequence[SelectedSuite], session: Session, *, answers: bool = True
+) -> RunReport:
+    """Run every row and make the report.
+
+    Args:
+        config: The project.
+        suites: What to run.
+        session: Where answers come from.
+        answers: Whether the report holds answers, inputs, expected values, evidence and reasons.
+
+    Returns:
+        The report, whatever its verdict.
+    """
+    store = SpoolStore()
+    tallies: list[SuiteTally] = []
+    spools: list[list[CaseSpool]] = []
+    for selected in suites:
+        tally = SuiteTally(_facts(selected, session))
+        tallies.append(tally)
+        spools.append(
+            [
+                _run_subject(
+                    _SubjectRun(config, selected, subject, session, answers),
+                    tally.subject(subject.target.subject),
+                    CaseSpool(store),
+                )
+                for subject in selected.subjects
+            ]
+        )
+    head = report_head(
+        [tally.finish() for tally in tallies],
+        project=config.values.project,
+        version=VERSION,
+    )
+    return RunReport(head, spools)
+
+
+def _facts(selected: SelectedSuite, session: Session) -> SuiteFacts:
+    definition, dataset = selected.suite.definition, selected.suite.dataset
+    return SuiteFacts(
+        suite=definition.name,
+        tiers=list(definition.tiers),
+        repeats=selected.plan.repeats,
+        dataset=DatasetReport(
+            path=dataset.path,
+            sha256=dataset.sha256,
+            cases=len(dataset),
+            selected=len(selected.plan.places),
+            allow=[],
+            allow_pii=None,
+            findings=[],
+        ),
+        assertion_ids=tuple(one.spec.id for one in definition.assertions),
+        thresholds=definition.thresholds,
+        warnings=selected.suite.warnings,
+        mode=session.mode,
+    )
+
+
+class _SubjectRun(Struct, frozen=True):
+    config: Config
+    selected: SelectedSuite
+    subject: ReadySubject
+    session: Session
+    answers: bool
+
+
+def _run_subject(run: _SubjectRun, tally: SubjectTally, spool: CaseSpool) -> CaseSpool:
+    definition = run.selected.suite.definition
+    target = run.subject.target
+    price = run.config.values.prices.get(target.subject.model.ref)
+    cost_matters = definition.thresholds.max_cost_usd is not None
+    planned = _planned_rows(run.selected)
+    last: PlannedRow | None = None
+    rows: list[RowResult] = []
+    for ran in run.session.rows(definition.name, run.subject, planned, tally.timed_out):
+        if last is not None and ran.planned.place != last.place:
+            spool.add(_entry(last, rows, answers=run.answers))
+            rows = []
+        last = ran.planned
+        worst = None
+        if cost_matters and ran.result.cost_usd is None:
+            worst = worst_cost_usd(target.request(ran.planned.case), price)
+        rows.append(tally.add(ran.result, worst_cost_usd=worst, asked=ran.asked))
+    if last is not None:
+        spool.add(_entry(last, rows, answers=run.answers))
+    return spool
+
+
+def _planned_rows(selected: SelectedSuite) -> Iterator[PlannedRow]:
+    for place, repeat in selected.plan.rows_of_subject():
+        yield PlannedRow(place, selected.suite.dataset.case(place), repeat)
+
+
+def _entry(planned: PlannedRow, rows: list[RowResult], *, answers: bool) -> CaseResult:
+    entry = case_result(planned.case, index=planned.place, rows=rows)
+    return entry if answers else _without_content(entry)
+
+
+def _without_content(entry: CaseResult) -> CaseResult:
+    """The entry without anything a person or a model wrote."""
+    rows = [
+        replace(
+            row,
+            answer=None,
+            checks=[replace(check, reason=None, evidence=None, votes=[]) for check in row.checks],
+        )
+        for row in entry.rows
+    ]
+    return replace(entry, inputs=None, expected=None, rows=rows)

@@ -1,0 +1,1 @@
+"""Who answers requests, and how to reach them."""

@@ -1,0 +1,155 @@
+"""The scripted provider: answers, latencies and faults from a file or a function, for nothing.
+
+It makes the whole way of a live run testable: recording, sharing, interruption, errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from proctor.clock import Clock
+from proctor.documents import Document, StructReader
+from proctor.errors import ProctorError, ProviderError, UsageError, raise_all
+from proctor.records import Answer, Call, Finish, Reply, Request, ToolCall, Usage
+from proctor.safe_io import MEBIBYTE, read_inside, reason_of
+from proctor.strict_json import JsonProblem, parse_json
+
+MAX_FILE = 64 * MEBIBYTE
+
+
+class ScriptedAnswer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One line of a script: which calls it is for, and what happens.
+
+    A call is answered by the first line whose `case`, `take` and `contains` all fit; what is left
+    out fits everything. `contains` is looked for in the messages that would be sent.
+    """
+
+    case: str | None = None
+    contains: str | None = None
+    take: Annotated[int, Meta(ge=1)] | None = None
+    text: str | None = None
+    tool_calls: list[ToolCall] = []
+    finish: Finish = Finish.STOP
+    usage: Usage | None = None
+    latency_ms: Annotated[float, Meta(ge=0, le=3_600_000)] = 0
+    fault: Annotated[int, Meta(ge=300, le=599)] | Literal["timeout", "reset", "hang"] | None = None
+
+
+Script = Callable[[Request, Call], ScriptedAnswer | str]
+"""A function that answers each call; a plain string is the text of the answer."""
+
+_CODES = {401: "P6308", 403: "P6308", 408: "P6310", 429: "P6309", 504: "P6310"}
+
+
+class ScriptedProvider:
+    """Answers calls from a script.
+
+    Args:
+        script: The lines, or a function.
+        clock: Where waiting comes from.
+    """
+
+    kind = "scripted"
+    host: str | None = None
+
+    def __init__(
+        self, script: Sequence[ScriptedAnswer] | Script, *, clock: Clock | None = None
+    ) -> None:
+        self._script = script if callable(script) else _first_match(script)
+        self._clock = clock or Clock()
+
+    async def complete(self, request: Request, call: Call) -> Reply:
+        """Answer one call, after its latency.
+
+        Raises:
+            ProviderError: For a fault of the script, or when no line fits the call.
+        """
+        scripted = self._script(request, call)
+        if isinstance(scripted, str):
+            scripted = ScriptedAnswer(text=scripted)
+        if scripted.latency_ms:
+            await self._clock.sleep(scripted.latency_ms / 1_000)
+        if scripted.fault is not None:
+            await self._fail(scripted.fault)
+        return Reply(
+            answer=Answer(
+                text=scripted.text,
+                tool_calls=scripted.tool_calls,
+                finish=scripted.finish,
+                evidence=None,
+                artifact=None,
+                transcript=None,
+                context=None,
+                debug=None,
+                turns=None,
+            ),
+            usage=scripted.usage,
+            cost_usd=0.0,
+            latency_ms=scripted.latency_ms,
+            response_model=None,
+        )
+
+    async def _fail(self, fault: int | str) -> None:
+        if fault == "hang":
+            while True:
+                await self._clock.sleep(3_600)
+        if isinstance(fault, int):
+            code = _CODES.get(fault, "P6312")
+            raise ProviderError(f"the provider replied with status {fault}", code=code)
+        said = "took too long" if fault == "timeout" else "closed the connection"
+        raise ProviderError(f"the provider {said}", code="P6310")
+
+
+def load_script(root: Path, path: str) -> list[ScriptedAnswer]:
+    """Read a script, one JSON object a line.
+
+    Args:
+        root: The project's folder.
+        path: The file, relative to it.
+
+    Raises:
+        UsageError: P6003 naming every line that is not part of a script.
+        FileError: P6805 for a file that must not be opened.
+    """
+    try:
+        data = read_inside(root, path, limit=MAX_FILE)
+    except OSError as error:
+        raise UsageError(
+            f"the script `{path}` cannot be read: {reason_of(error)}", code="P6003", where=path
+        ) from error
+    script: list[ScriptedAnswer] = []
+    problems: list[ProctorError] = []
+    for number, line in enumerate(data.splitlines(), 1):
+        if not line.strip():
+            continue
+        where = f"{path}:{number}"
+        try:
+            value = parse_json(line)
+        except JsonProblem as problem:
+            problems.append(UsageError(f"the line {problem.detail}", code="P6003", where=where))
+            continue
+        reader = StructReader(Document(path, value, {(): number}), error=UsageError, code="P6003")
+        read = reader.read(ScriptedAnswer, value)
+        problems += reader.problems
+        script += [] if read is None else [read]
+    raise_all(problems)
+    return script
+
+
+def _first_match(lines: Sequence[ScriptedAnswer]) -> Script:
+    def answer(request: Request, call: Call) -> ScriptedAnswer:
+        text = "\n".join(message.content for message in request.messages)
+        for line in lines:
+            if (
+                line.case in (None, call.case)
+                and line.take in (None, call.take)
+                and (line.contains is None or line.contains in text)
+            ):
+                return line
+        raise ProviderError("the script has no line for this call", code="P6312")
+
+    return answer

@@ -1,0 +1,163 @@
+"""Rows that wait for somebody: many in flight, results in plan order, memory bounded.
+
+Rows start in plan order. A row that finishes early is held until those before it have finished, and
+no row starts that is more than a window ahead, so what is held stays small.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+
+from proctor.protocols import PlannedRow
+from proctor.records import Case, RowResult
+
+GRACE_S = 10.0
+"""How long calls in flight may still take after a stop."""
+
+AskRow = Callable[[Case, int], Awaitable[RowResult]]
+
+
+class Stop:
+    """A request to start no more rows, made from outside while they run."""
+
+    def __init__(self) -> None:
+        self.requested = False
+        self._wake: Callable[[], object] | None = None
+
+    def request(self) -> None:
+        """Start no more rows. May be called from a signal handler."""
+        self.requested = True
+        if self._wake is not None:
+            self._wake()
+
+    def on_request(self, wake: Callable[[], object] | None) -> None:
+        """What to call when a stop is requested."""
+        self._wake = wake
+
+
+class LiveExecutor:
+    """Runs rows on an event loop of its own.
+
+    Args:
+        concurrency: How many rows are in flight at most.
+        stop: Ends the run early: rows not started are left out, rows in flight get 10 seconds.
+        grace_s: How long they get.
+    """
+
+    def __init__(self, *, concurrency: int, stop: Stop, grace_s: float = GRACE_S) -> None:
+        self._concurrency = concurrency
+        self._window = max(64, 4 * concurrency)
+        self._stop = stop
+        self._grace_s = grace_s
+
+    def run(
+        self, rows: Iterable[PlannedRow], ask_row: AskRow
+    ) -> Iterator[tuple[PlannedRow, RowResult]]:
+        """Yield each row that finished with its result, in the order of `rows`."""
+        with asyncio.Runner() as runner:
+            flight = _Flight(iter(rows), ask_row, self._concurrency, self._window)
+            loop = runner.get_loop()
+            self._stop.on_request(lambda: loop.call_soon_threadsafe(flight.wake))
+            try:
+                while True:
+                    done = runner.run(flight.next_done(self._stop, self._grace_s))
+                    if not done:
+                        return
+                    yield from done
+            finally:
+                self._stop.on_request(None)
+                runner.run(flight.cancel())
+
+
+class _Flight:
+    """The rows in flight, and those that wait for an earlier one."""
+
+    def __init__(
+        self,
+        rows: Iterator[PlannedRow],
+        ask_row: AskRow,
+        concurrency: int,
+        window: int,
+    ) -> None:
+        self._rows = rows
+        self._ask_row = ask_row
+        self._concurrency = concurrency
+        self._window = window
+        self._tasks: dict[asyncio.Task[RowResult], int] = {}
+        self._planned: dict[int, PlannedRow] = {}
+        self._finished: dict[int, RowResult] = {}
+        self._started = 0
+        self._next = 0
+        self._exhausted = False
+        self._wakeup: asyncio.Event | None = None
+
+    def wake(self) -> None:
+        """Look at the stop request now."""
+        if self._wakeup is not None:
+            self._wakeup.set()
+
+    async def next_done(self, stop: Stop, grace_s: float) -> list[tuple[PlannedRow, RowResult]]:
+        """The next rows in order, at least one; none when there are no more."""
+        while not (ready := self._take_ready()):
+            if stop.requested:
+                return await self._land(grace_s)
+            self._start_more()
+            if not self._tasks:
+                return []
+            await self._wait()
+        return ready
+
+    async def cancel(self) -> None:
+        """End what is still in flight."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tasks.clear()
+
+    def _start_more(self) -> None:
+        while (
+            not self._exhausted
+            and len(self._tasks) < self._concurrency
+            and self._started - self._next < self._window
+        ):
+            row = next(self._rows, None)
+            if row is None:
+                self._exhausted = True
+                return
+            task = asyncio.ensure_future(self._ask_row(row.case, row.repeat))
+            self._tasks[task] = self._started
+            self._planned[self._started] = row
+            self._started += 1
+
+    async def _wait(self) -> None:
+        self._wakeup = asyncio.Event()
+        waker = asyncio.ensure_future(self._wakeup.wait())
+        await asyncio.wait({*self._tasks, waker}, return_when=asyncio.FIRST_COMPLETED)
+        self._wakeup = None
+        waker.cancel()
+        self._collect()
+
+    def _collect(self) -> None:
+        for task in [task for task in self._tasks if task.done()]:
+            self._finished[self._tasks.pop(task)] = task.result()
+
+    def _take_ready(self) -> list[tuple[PlannedRow, RowResult]]:
+        ready = []
+        while self._next in self._finished:
+            ready.append((self._planned.pop(self._next), self._finished.pop(self._next)))
+            self._next += 1
+        return ready
+
+    async def _land(self, grace_s: float) -> list[tuple[PlannedRow, RowResult]]:
+        """Everything that finished, after the rows in flight have had their time."""
+        self._exhausted = True
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=grace_s)
+            self._collect()
+            await self.cancel()
+        places = sorted(self._finished)
+        landed = [(self._planned[place], self._finished[place]) for place in places]
+        self._finished.clear()
+        self._planned.clear()
+        return landed

@@ -1,0 +1,75 @@
+"""Which suites, subjects and cases of an exam are run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
+
+from msgspec import Struct
+
+from proctor.protocols import CaseSource
+from proctor.records import Case, Subject
+
+
+class Selection(Struct, frozen=True, kw_only=True):
+    """What to run; everything when nothing is given. All that is given must fit.
+
+    Args:
+        cases: Globs, one of which the case's id matches.
+        tags: Tags, one of which the case has.
+        models: Model references, one of which is the subject's.
+        prompts: Prompt ids, one of which is the subject's.
+        include: Texts, one of which is part of the suite's name or of the case's id.
+        exclude: Texts, none of which is part of either.
+        first: At most this many cases of each suite, of those that fit.
+        failed: Per suite the ids of the cases that did not pass in an earlier report.
+    """
+
+    cases: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    prompts: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    first: int | None = None
+    failed: Mapping[str, frozenset[str]] | None = None
+
+    def takes_subject(self, subject: Subject) -> bool:
+        """Whether a subject is to be run."""
+        if self.models and subject.model.ref not in self.models:
+            return False
+        return not self.prompts or subject.prompt.id in self.prompts
+
+    def places(self, suite: str, dataset: CaseSource) -> list[int] | range:
+        """The 0-based places of the cases to run, in order."""
+        if self._takes_every_case:
+            return range(len(dataset))
+        return list(self._fitting(suite, dataset))
+
+    @property
+    def _takes_every_case(self) -> bool:
+        return (
+            not (self.cases or self.tags or self.include or self.exclude)
+            and self.first is None
+            and self.failed is None
+        )
+
+    def _fitting(self, suite: str, dataset: CaseSource) -> Iterator[int]:
+        left = len(dataset) if self.first is None else self.first
+        for place in range(len(dataset)):
+            if left == 0:
+                return
+            if self._takes_case(suite, dataset.case(place)):
+                left -= 1
+                yield place
+
+    def _takes_case(self, suite: str, case: Case) -> bool:
+        if self.cases and not any(fnmatchcase(case.id, glob) for glob in self.cases):
+            return False
+        if self.tags and not set(self.tags) & set(case.tags):
+            return False
+        if self.failed is not None and case.id not in self.failed.get(suite, ()):
+            return False
+        if any(text in suite or text in case.id for text in self.exclude):
+            return False
+        return not self.include or any(text in suite or text in case.id for text in self.include)

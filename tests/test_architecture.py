@@ -16,7 +16,7 @@ MAX_LINES = 450
 MAX_FUNCTION = 60
 MAX_PARAMETERS = 8
 FORBIDDEN_NAMES = {"utils", "helpers", "core", "common", "manager"}
-MAY_CATCH_EVERYTHING = {"running/row.py", "cli/main.py"}
+MAY_CATCH_EVERYTHING = {"running/row.py", "project_code.py", "cli/main.py"}
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
@@ -34,7 +34,7 @@ def test_functions_stay_small(module):
             assert parameters <= MAX_PARAMETERS, node.name
 
 
-def test_only_two_places_catch_everything():
+def test_only_few_places_catch_everything():
     catching = {
         module.relative_to(PACKAGE).as_posix()
         for module in MODULES

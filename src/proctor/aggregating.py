@@ -40,8 +40,8 @@ from proctor.records import (
     Unit,
     Warn,
 )
-from proctor.statistics import wilson_interval
-from proctor.verdicts import cost_threshold, rate_thresholds, verdict_of
+from proctor.statistics import effective_rows, pass_at_k, pass_hat_k, wilson_interval
+from proctor.verdicts import at_k_thresholds, cost_threshold, rate_thresholds, verdict_of
 
 TIMED_OUT = "timed_out"
 """The reason of a check that ran out of time, and of every later one of its assertion."""
@@ -197,6 +197,7 @@ class SubjectTally:
         self._cases = facts.dataset.selected
         self._recordings = recordings
         self._repeats = [dict.fromkeys(Outcome, 0) for _ in range(facts.repeats)]
+        self._units: dict[tuple[int, int], int] = {}
         self._checks = {id_: dict.fromkeys(Outcome, 0) for id_ in facts.assertion_ids}
         self._categories: dict[str, int] = {}
         self._tokens = _TokenSum()
@@ -241,11 +242,21 @@ class SubjectTally:
                 self.worst_usd.add(worst_cost_usd)
         return row
 
+    def add_case(self, case: Case, *, index: int, rows: list[RowResult]) -> CaseResult:
+        """Count the case whose rows have just been added; `case_result` says what it becomes."""
+        result = case_result(case, index=index, rows=rows)
+        if len(self._repeats) > 1:
+            for unit in result.units:
+                counted = (unit.passed, unit.n)
+                self._units[counted] = self._units.get(counted, 0) + 1
+        return result
+
     def finish(self) -> SubjectReport:
         """The subject's part of the report; rows that never came are counted as not run."""
         counted = {each: sum(repeat[each] for repeat in self._repeats) for each in Outcome}
         passed, measured = counted[_PASSED], _measured(counted)
-        rows = self._cases * len(self._repeats)
+        repeats = len(self._repeats)
+        rows = self._cases * repeats
         return SubjectReport(
             prompt=self._subject.prompt.id,
             bundle_sha256=self._subject.prompt.bundle_sha256,
@@ -258,10 +269,14 @@ class SubjectTally:
                 passed=passed,
                 measured=measured,
                 rate=passed / measured if measured else None,
-                interval=wilson_interval(passed, measured),
+                interval=wilson_interval(
+                    passed,
+                    measured,
+                    rows=effective_rows(self._units) if repeats > 1 else measured,
+                ),
             ),
-            pass_at_k=[],
-            pass_hat_k=[],
+            pass_at_k=pass_at_k(self._units, repeats) if repeats > 1 else [],
+            pass_hat_k=pass_hat_k(self._units, repeats) if repeats > 1 else [],
             per_repeat=[
                 RepeatRate(repeat=n, passed=each[_PASSED], measured=_measured(each))
                 for n, each in enumerate(self._repeats, 1)
@@ -335,6 +350,7 @@ class SuiteTally:
             threshold, said = self._cost_threshold(facts.thresholds.max_cost_usd)
             thresholds.append(threshold)
             warnings += said
+        thresholds += at_k_thresholds(facts.thresholds, subjects)
         return SuiteReport(
             suite=facts.suite,
             tiers=facts.tiers,

@@ -10,21 +10,19 @@ from __future__ import annotations
 import os
 import re
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
 
-from proctor.canonical import FORMAT_VERSION, CallKeys, canonical_json
+from proctor.canonical import FORMAT_VERSION, CallKeys
 from proctor.errors import CassetteError, ProctorError
 from proctor.records import (
     Answered,
-    Call,
     CallKind,
-    Json,
-    JsonObject,
     Recording,
     Subject,
     encode_json,
@@ -32,17 +30,28 @@ from proctor.records import (
 from proctor.safe_io import MEBIBYTE, inside, open_inside, reason_of
 from proctor.strict_json import MAX_DEPTH, MAX_DIGITS, JsonProblem, parse_json
 
-MODE = "replay"
 MAX_LINE = 16 * MEBIBYTE
 MAX_KEY_MAKERS = 256
 MAX_SHOWN = 60
 MAX_REASON = 200
-MAX_TAKES_SHOWN = 8
 
 _ENUM_VALUE = re.compile(r"\AInvalid enum value '.*'", re.DOTALL)
 _LONG_INTEGER = re.compile(rb"[0-9]{%d}" % (MAX_DIGITS + 1))
 _decode_recording = msgspec.json.Decoder(Recording).decode
 _encode_recording = msgspec.json.Encoder().encode
+
+
+class CacheMode(StrEnum):
+    """Where answers come from."""
+
+    REPLAY = "replay"
+    """Every call is answered from the cassette; nobody is asked and nothing is written."""
+    RECORD = "record"
+    """What has no recording is asked for and stored; what has one is replayed."""
+    REFRESH = "refresh"
+    """Everything is asked for, and replaces what was recorded."""
+    OFF = "off"
+    """Everything is asked for; nothing is read or stored."""
 
 
 class Cassette:
@@ -78,6 +87,9 @@ class Cassette:
         self._digests += sha256(raw).digest()
         return None
 
+    def __contains__(self, key: str) -> bool:
+        return bytes.fromhex(key) in self._place_of_key
+
     def find(self, key: str) -> Answered | None:
         """The recorded answer to a call, or None.
 
@@ -107,6 +119,12 @@ class Cassette:
         for place in self._places_of_case.get((call, case), ()):
             yield self._read(place)
 
+    def recordings(self) -> Iterator[tuple[Recording, bytes]]:
+        """Every recording with its raw line, in the order of the file."""
+        for place in range(len(self)):
+            raw = self._raw(place)
+            yield _decoded(raw), raw
+
     def close(self) -> None:
         """Close the file."""
         if self._file is not None:
@@ -116,6 +134,9 @@ class Cassette:
         return bytes(self._digests[place * 32 : place * 32 + 32])
 
     def _read(self, place: int) -> Recording:
+        return _decoded(self._raw(place))
+
+    def _raw(self, place: int) -> bytes:
         assert self._file is not None  # noqa: S101 - there are no places without a file
         raw = os.pread(self._file.fileno(), self._lengths[place], self._offsets[place])
         if sha256(raw).digest() != self._digest(place):
@@ -125,11 +146,15 @@ class Cassette:
                 hint="run again",
                 where=self.shown,
             )
-        try:
-            return _decode_recording(raw)
-        except msgspec.DecodeError:
-            # Lone surrogates, which msgspec does not read; the first pass has proven the rest.
-            return msgspec.convert(parse_json(raw), Recording)
+        return raw
+
+
+def _decoded(raw: bytes) -> Recording:
+    try:
+        return _decode_recording(raw)
+    except msgspec.DecodeError:
+        # Lone surrogates, which msgspec does not read; the first pass has proven the rest.
+        return msgspec.convert(parse_json(raw), Recording)
 
 
 def open_cassette(root: Path, path: str, shown: str) -> tuple[Cassette, list[ProctorError]]:
@@ -163,7 +188,7 @@ def open_cassette(root: Path, path: str, shown: str) -> tuple[Cassette, list[Pro
 
 
 def _index(cassette: Cassette, file: BinaryIO) -> Iterator[ProctorError]:
-    keys = _KeyCheck()
+    keys = KeyCheck()
     line_of_place: list[int] = []
     offset = number = 0
     while line := file.readline(MAX_LINE + 1):
@@ -174,8 +199,8 @@ def _index(cassette: Cassette, file: BinaryIO) -> Iterator[ProctorError]:
             return
         raw = line[:-1] if line.endswith(b"\n") else line
         try:
-            recording = _prove(raw, keys)
-        except _Damage as damage:
+            recording = prove_recording(raw, keys)
+        except DamagedRecording as damage:
             yield _damaged(cassette, number, str(damage))
             continue
         first = cassette.add(recording.key, start, raw)
@@ -190,17 +215,28 @@ def _index(cassette: Cassette, file: BinaryIO) -> Iterator[ProctorError]:
             )
 
 
-class _Damage(ValueError):
-    pass
+class DamagedRecording(ValueError):
+    """A line that is not a recording; the text says why, to follow `this recording`."""
 
 
-class _KeyCheck:
+def answer_keys(subject: Subject) -> CallKeys:
+    """Makes the keys of the answers of one subject."""
+    return CallKeys(
+        call=CallKind.ANSWER,
+        prompt=subject.prompt.bundle_sha256,
+        model=subject.model.ref,
+        params=subject.model.params,
+    )
+
+
+class KeyCheck:
     """Makes keys from a recording's own parts; those of one subject share what is the same."""
 
     def __init__(self) -> None:
         self._makers: dict[tuple[str, str, str, bytes], CallKeys] = {}
 
     def key(self, recording: Recording) -> str:
+        """The key that follows from a recording's parts."""
         parts = recording.parts
         same = (recording.call.value, parts.prompt, recording.model, encode_json(parts.params))
         maker = self._makers.get(same)
@@ -216,10 +252,15 @@ class _KeyCheck:
         return maker.key(parts.inputs, recording.take)
 
 
-def _prove(raw: bytes, keys: _KeyCheck) -> Recording:
+def prove_recording(raw: bytes, keys: KeyCheck) -> Recording:
+    """The recording on one line, when everything about the line is in order.
+
+    Raises:
+        DamagedRecording: Saying what is not.
+    """
     recording = _as_we_write_it(raw) or _read_strictly(raw)
     if recording.key != keys.key(recording):
-        raise _Damage("has a key that does not follow from its parts")
+        raise DamagedRecording("has a key that does not follow from its parts")
     return recording
 
 
@@ -244,24 +285,24 @@ def _read_strictly(raw: bytes) -> Recording:
     try:
         value = parse_json(raw)
     except JsonProblem as problem:
-        raise _Damage(problem.detail) from None
+        raise DamagedRecording(problem.detail) from None
     version = value.get("v") if isinstance(value, dict) else None
     if isinstance(version, int) and version > FORMAT_VERSION:
-        shown = _shortened(str(version))
-        raise _Damage(f"has format version {shown}, which is newer than this Proctor")
+        shown = shortened(str(version))
+        raise DamagedRecording(f"has format version {shown}, which is newer than this Proctor")
     try:
         recording = msgspec.convert(value, Recording)
     except msgspec.ValidationError as error:
-        raise _Damage(f"is not a recording: {_unquoted(str(error))}") from None
+        raise DamagedRecording(f"is not a recording: {_unquoted(str(error))}") from None
     if version != FORMAT_VERSION:
-        raise _Damage(f"has format version {version}, which does not exist")
+        raise DamagedRecording(f"has format version {version}, which does not exist")
     return recording
 
 
 def _unquoted(message: str) -> str:
     """What msgspec says, without the value it quotes when a word is not one of an enum."""
     message = _ENUM_VALUE.sub("a word that is not one of those allowed", message)
-    return f"{message[:1].lower()}{_shortened(message[1:], MAX_REASON)}"
+    return f"{message[:1].lower()}{shortened(message[1:], MAX_REASON)}"
 
 
 def _damaged(cassette: Cassette, number: int, what: str) -> CassetteError:
@@ -273,92 +314,6 @@ def _damaged(cassette: Cassette, number: int, what: str) -> CassetteError:
     )
 
 
-class Replay:
-    """Answers the calls of one subject from a cassette, and from nothing else.
-
-    Args:
-        cassette: The recordings.
-        subject: Who is asked.
-        command: The command that would record what is missing.
-    """
-
-    def __init__(self, cassette: Cassette, subject: Subject, command: str) -> None:
-        self._cassette = cassette
-        self._subject = subject
-        self._command = command
-        self._keys = CallKeys(
-            call=CallKind.ANSWER,
-            prompt=subject.prompt.bundle_sha256,
-            model=subject.model.ref,
-            params=subject.model.params,
-        )
-
-    def answer(self, call: Call) -> Answered:
-        """The recorded answer to one row.
-
-        Raises:
-            CassetteError: P6402 when there is none, saying how the nearest recording differs.
-        """
-        found = self._cassette.find(self._keys.key(call.inputs_sha256, call.take))
-        if found is None:
-            why = explain_miss(self._cassette, self._subject, call)
-            raise CassetteError(
-                f"no recording: {why}", code="P6402", hint=f"`{self._command}` records it"
-            )
-        return found
-
-
-def explain_miss(cassette: Cassette, subject: Subject, call: Call) -> str:
-    """Why a call has no recording: what differs from the nearest one of the same case."""
-    if cassette.is_missing:
-        return f"no cassette at {cassette.shown}"
-    candidates = list(cassette.of_case(CallKind.ANSWER, call.case))
-    if not candidates:
-        return f"this case is not in {cassette.shown}"
-    differences = [_differences(one, subject, call) for one in candidates]
-    nearest = min(differences, key=len)
-    if nearest:
-        return ", ".join(nearest)
-    takes = [one.take for one, differs in zip(candidates, differences, strict=True) if not differs]
-    return f"recorded {_spell_takes(takes)}, asked for {call.take}"
-
-
-def _differences(recording: Recording, subject: Subject, call: Call) -> list[str]:
-    parts = recording.parts
-    differences: list[str] = []
-    if parts.prompt != subject.prompt.bundle_sha256:
-        differences.append("prompt changed")
-    if parts.inputs != call.inputs_sha256:
-        differences.append("inputs changed")
-    if recording.model != subject.model.ref:
-        differences.append(f"model {_shortened(recording.model)} -> {subject.model.ref}")
-    return differences + list(_changed_params(parts.params, subject.model.params))
-
-
-def _changed_params(recorded: JsonObject, asked: JsonObject) -> Iterator[str]:
-    for name in sorted({*recorded, *asked}):
-        before, now = _spell(recorded, name), _spell(asked, name)
-        if before != now:
-            yield f"{_shortened(name)} {_shortened(before)} -> {_shortened(now)}"
-
-
-def _spell(params: JsonObject, name: str) -> str:
-    if name not in params:
-        return "not set"
-    value: Json = params[name]
-    return canonical_json(value).decode("utf-8")
-
-
-def _shortened(text: str, limit: int = MAX_SHOWN) -> str:
+def shortened(text: str, limit: int = MAX_SHOWN) -> str:
+    """A text of at most `limit` characters."""
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
-
-
-def _spell_takes(takes: Iterable[int]) -> str:
-    ordered = sorted(takes)
-    first, last, more = ordered[0], ordered[-1], len(ordered) - MAX_TAKES_SHOWN
-    if first == last:
-        return f"take {first}"
-    if last - first == len(ordered) - 1:
-        return f"takes {first}-{last}"
-    shown = ", ".join(map(str, ordered[:MAX_TAKES_SHOWN]))
-    return f"takes {shown} and {more} more" if more > 0 else f"takes {shown}"

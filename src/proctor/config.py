@@ -58,11 +58,16 @@ Usd = Annotated[float, Meta(ge=0, le=1e9)]
 
 
 class ProviderConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where a provider is. `key_env` names the variable that holds its key, never the key."""
+    """Where a provider is.
 
-    kind: Literal["anthropic", "openai"]
+    `key_env` names the variable that holds its key, never the key. `answers` is the script of a
+    scripted provider, a path relative to the project's folder.
+    """
+
+    kind: Literal["anthropic", "openai", "scripted"]
     base_url: str | None = None
     key_env: str | None = None
+    answers: str | None = None
 
 
 class Price(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from msgspec import UNSET
 
 from proctor.documents import Path, name_of
-from proctor.records import FieldSpec, Json, JsonObject
+from proctor.records import FieldSpec, Json, JsonObject, Prompt
 
 Fields = dict[str, FieldSpec]
 
@@ -47,6 +47,11 @@ def _field_faults(field: FieldSpec, path: Path) -> Iterator[tuple[Path, str]]:
     if field.default is not UNSET:
         for place, fault in value_faults(field, field.default, "default"):
             yield (*path, "default"), f"`{place}` {fault}"
+
+
+def answer_schema(prompt: Prompt) -> JsonObject | None:
+    """What the answers to a prompt must be, as a JSON Schema; None for free text."""
+    return prompt.output_schema if prompt.output is None else json_schema(prompt.output)
 
 
 def json_schema(fields: Fields) -> JsonObject:

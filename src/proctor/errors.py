@@ -6,6 +6,7 @@
     ├── SuiteError         P62xx  a suite, a prompt or a rubric
     ├── ProviderError      P63xx  who was asked did not answer
     ├── CassetteError      P64xx  the recordings of a suite
+    ├── ReportError        P69xx  a report
     ├── FileError          P68xx  a file that is malformed or must not be opened
     └── ManyProblems              several of the above, found before the first call
 
@@ -78,6 +79,10 @@ class ProviderError(ProctorError):
 
 class CassetteError(ProctorError):
     """The recordings of a suite cannot be used (P64xx)."""
+
+
+class ReportError(ProctorError):
+    """A report cannot be used, or is not what it should be (P69xx)."""
 
 
 class FileError(ProctorError):

@@ -8,7 +8,7 @@ from typing import Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from proctor.aggregating import SubjectTally, SuiteFacts, SuiteTally, case_result, report_head
+from proctor.aggregating import SubjectTally, SuiteFacts, SuiteTally, report_head
 from proctor.config import Config
 from proctor.errors import UsageError
 from proctor.pipeline import Exam, ReadySubject, ReadySuite
@@ -64,7 +64,12 @@ def select(exam: Exam, selection: Selection) -> list[SelectedSuite]:
         subjects = [one for one in suite.subjects if selection.takes_subject(one.target.subject)]
         places = selection.places(name, suite.dataset) if subjects else ()
         if places:
-            plan = plan_rows(suite=name, subjects=len(subjects), places=places)
+            plan = plan_rows(
+                suite=name,
+                subjects=len(subjects),
+                places=places,
+                repeats=suite.definition.repeats,
+            )
             selected.append(SelectedSuite(suite, subjects, plan))
     if not selected:
         cases = sum(len(suite.dataset) for suite in exam.suites)
@@ -154,25 +159,30 @@ def _run_subject(run: _SubjectRun, tally: SubjectTally, spool: CaseSpool) -> Cas
     rows: list[RowResult] = []
     for ran in run.session.rows(definition.name, run.subject, planned, tally.timed_out):
         if last is not None and ran.planned.place != last.place:
-            spool.add(_entry(last, rows, answers=run.answers))
+            spool.add(_entry(tally, last, rows, answers=run.answers))
             rows = []
         last = ran.planned
         worst = None
-        if cost_matters and ran.result.cost_usd is None:
+        if cost_matters and ran.result.cost_usd is None and target.is_prepared:
             worst = worst_cost_usd(target.request(ran.planned.case), price)
         rows.append(tally.add(ran.result, worst_cost_usd=worst, asked=ran.asked))
     if last is not None:
-        spool.add(_entry(last, rows, answers=run.answers))
+        spool.add(_entry(tally, last, rows, answers=run.answers))
     return spool
 
 
 def _planned_rows(selected: SelectedSuite) -> Iterator[PlannedRow]:
-    for place, repeat in selected.plan.rows_of_subject():
-        yield PlannedRow(place, selected.suite.dataset.case(place), repeat)
+    place, case = -1, None
+    for next_place, repeat in selected.plan.rows_of_subject():
+        if case is None or next_place != place:
+            place, case = next_place, selected.suite.dataset.case(next_place)
+        yield PlannedRow(place, case, repeat)
 
 
-def _entry(planned: PlannedRow, rows: list[RowResult], *, answers: bool) -> CaseResult:
-    entry = case_result(planned.case, index=planned.place, rows=rows)
+def _entry(
+    tally: SubjectTally, planned: PlannedRow, rows: list[RowResult], *, answers: bool
+) -> CaseResult:
+    entry = tally.add_case(planned.case, index=planned.place, rows=rows)
     return entry if answers else _without_content(entry)
 
 

@@ -9,8 +9,9 @@ from msgspec import Struct
 from proctor.assertions.checks import CheckSet
 from proctor.config import Config
 from proctor.errors import ProctorError, raise_all
+from proctor.loading.bundles import LoadedPrompt
 from proctor.loading.datasets import Dataset, load_dataset
-from proctor.loading.prompts import LoadedPrompt, Prompts
+from proctor.loading.prompts import Prompts
 from proctor.loading.rules import SuiteRules
 from proctor.loading.scope import SuiteScope
 from proctor.loading.suites import (
@@ -62,6 +63,7 @@ def load_exam(
     wanted: Sequence[str] = (),
     *,
     every_prompt: bool = False,
+    repeats: int | None = None,
     regex_timeout_s: float = REGEX_TIMEOUT_S,
 ) -> Exam:
     """Read and check suites, prompts and datasets; nothing is run.
@@ -70,6 +72,7 @@ def load_exam(
         config: The project.
         wanted: Names of suites, or paths of their files; empty for all.
         every_prompt: Also check the prompts no suite uses.
+        repeats: How often each row is repeated, instead of what the suites say.
         regex_timeout_s: How long one match of a regular expression may take.
 
     Raises:
@@ -80,7 +83,7 @@ def load_exam(
     problems = list(duplicate_names(paths))
     suites: list[ReadySuite] = []
     for path in paths:
-        definition, found = load_suite(config.root, path, prompts)
+        definition, found = load_suite(config.root, path, prompts, repeats=repeats)
         problems += found
         if definition is not None:
             suite, found = _ready_suite(config, definition, regex_timeout_s)

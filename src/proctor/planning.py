@@ -40,18 +40,18 @@ class Plan(Struct, frozen=True, kw_only=True):
                 yield place, repeat
 
 
-def plan_rows(*, suite: str, subjects: int, places: Sequence[int]) -> Plan:
+def plan_rows(*, suite: str, subjects: int, places: Sequence[int], repeats: int = 1) -> Plan:
     """The plan of one suite.
 
     Raises:
         DatasetError: P6102 when it has more rows than one run can hold.
     """
-    plan = Plan(subjects=subjects, places=places)
+    plan = Plan(subjects=subjects, places=places, repeats=repeats)
     if plan.rows > MAX_ROWS:
         raise DatasetError(
             f"the suite `{suite}` plans {plan.rows} rows, more than {MAX_ROWS}",
             code="P6102",
-            hint="split the dataset, or name fewer prompts and models",
+            hint="split the dataset, or name fewer prompts, models or repeats",
         )
     return plan
 
@@ -68,4 +68,5 @@ def worst_cost_usd(request: Request, price: Price | None) -> float | None:
     if price is None or not isinstance(limit, int):
         return None
     sent = len(encode_json({"messages": request.messages, "schema": request.output_schema}))
+    sent += len(encode_json(request.tools)) if request.tools else 0
     return ((sent + PREAMBLE_TOKENS) * price.input + limit * price.output) / 1_000_000

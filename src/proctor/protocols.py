@@ -81,6 +81,18 @@ class AnswerSource(Protocol):
         ...
 
 
+class LiveSource(Protocol):
+    """Who is asked for the answers of one subject."""
+
+    async def ask(self, call: Call, case: Case) -> Answered:
+        """The answer to one row.
+
+        Raises:
+            ProctorError: When there was none; its code and message go into the row.
+        """
+        ...
+
+
 class Scope(Protocol):
     """What an assertion may ask for while it is being compiled."""
 

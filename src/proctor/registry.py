@@ -53,10 +53,23 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
 assertion_kinds: Registry[AssertionKind] = Registry(
     "assertion kind",
     {
+        "all-of": "proctor.assertions.groups:AllOf",
+        "any-of": "proctor.assertions.groups:AnyOf",
+        "choice": "proctor.assertions.choice:Choice",
         "contains": "proctor.assertions.contains:Contains",
+        "cost": "proctor.assertions.figures:CostLimit",
+        "ends-with": "proctor.assertions.affixes:EndsWith",
         "equals": "proctor.assertions.equals:Equals",
         "json-schema": "proctor.assertions.json_schema:JsonSchema",
+        "latency": "proctor.assertions.figures:LatencyLimit",
+        "length": "proctor.assertions.length:Length",
+        "number": "proctor.assertions.number:Number",
+        "one-of": "proctor.assertions.one_of:OneOf",
+        "python": "proctor.assertions.python_function:PythonFunction",
         "regex": "proctor.assertions.regex:Regex",
+        "similarity": "proctor.assertions.similarity:Similarity",
+        "starts-with": "proctor.assertions.affixes:StartsWith",
+        "tool-calls": "proctor.assertions.tool_calls:ToolCalls",
     },
 )
 

@@ -3,41 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
-from pathlib import Path
+from contextlib import ExitStack, closing
 
 from msgspec import Struct
 
-from proctor.cassettes import MODE, Cassette, Replay, open_cassette
+from proctor.cassette_files import CassetteFolder
+from proctor.cassettes import CacheMode, Cassette, answer_keys
 from proctor.errors import ProctorError, raise_all
+from proctor.evaluation import SelectedSuite
 from proctor.executors.local import LocalExecutor
+from proctor.loading.datasets import Dataset
 from proctor.pipeline import ReadySubject
+from proctor.planning import Plan
 from proctor.protocols import PlannedRow, RanRow
-from proctor.running.row import SubjectRunner
-
-
-class CassetteFolder(Struct, frozen=True):
-    """Where cassettes are.
-
-    Args:
-        root: The folder below which no link is followed.
-        prefix: The folder of the cassettes, relative to it; empty for the root itself.
-        shown: That folder as messages and reports name it.
-        option: What a command needs to find it again, with a leading space, or nothing.
-    """
-
-    root: Path
-    prefix: str
-    shown: str
-    option: str = ""
-
-    def path(self, suite: str) -> str:
-        """The cassette of a suite, relative to the root."""
-        return f"{self.prefix}/{suite}.jsonl" if self.prefix else f"{suite}.jsonl"
-
-    def open(self, suite: str) -> tuple[Cassette, list[ProctorError]]:
-        """The recordings of a suite, and every problem with them."""
-        return open_cassette(self.root, self.path(suite), f"{self.shown}/{suite}.jsonl")
+from proctor.recorded import Replay
+from proctor.running.row import ReplayedRow, RowChecks
 
 
 class ReplaySession:
@@ -51,7 +31,7 @@ class ReplaySession:
         ProctorError: P6403 or P6404 for cassettes that cannot be used, all problems together.
     """
 
-    mode = MODE
+    mode: str = CacheMode.REPLAY.value
 
     def __init__(self, folder: CassetteFolder, suites: Sequence[str]) -> None:
         self._folder = folder
@@ -75,11 +55,55 @@ class ReplaySession:
     ) -> Iterator[RanRow]:
         """Answer each row from the recordings and check it."""
         command = f"proctor run {suite} --cache record --max-cost USD{self._folder.option}"
-        run_row = SubjectRunner(
-            target=subject.target,
-            source=Replay(self._cassettes[suite], subject.target.subject, command),
-            checks=subject.checks,
-            timed_out=timed_out,
-        )
+        source = Replay(self._cassettes[suite], subject.target.subject, command)
+        run_row = ReplayedRow(subject.target, source, RowChecks(subject.checks, timed_out))
         for planned, result in LocalExecutor().run(rows, run_row):
             yield RanRow(planned, result, asked=False)
+
+
+class PlannedCalls(Struct, frozen=True):
+    """What the rows of one model come to: rows that share an answer share a call."""
+
+    model: str
+    rows: int
+    recorded: int
+    to_make: int
+
+
+def planned_calls(
+    folder: CassetteFolder, selected: SelectedSuite, mode: CacheMode
+) -> Iterator[PlannedCalls]:
+    """Count the calls of a suite per model, without making any.
+
+    Args:
+        folder: Where cassettes are.
+        selected: What is to be run.
+        mode: What would be asked for.
+
+    Raises:
+        ProctorError: P6403 or P6404 when the cassette cannot be used.
+    """
+    cassette, problems = folder.open(selected.name)
+    with closing(cassette):
+        raise_all(problems)
+        per_model: dict[str, tuple[int, set[str]]] = {}
+        for subject in selected.subjects:
+            model = subject.target.subject.model.ref
+            rows, keys = per_model.get(model, (0, set()))
+            keys |= subject_keys(subject, selected.suite.dataset, selected.plan)
+            per_model[model] = rows + len(selected.plan.places) * selected.plan.repeats, keys
+        for model, (rows, keys) in per_model.items():
+            recorded = sum(1 for key in keys if key in cassette)
+            replays = mode in (CacheMode.REPLAY, CacheMode.RECORD)
+            to_make = len(keys) - recorded if replays else len(keys)
+            yield PlannedCalls(model, rows, recorded, 0 if mode is CacheMode.REPLAY else to_make)
+
+
+def subject_keys(subject: ReadySubject, dataset: Dataset, plan: Plan) -> set[str]:
+    """The key of every call that the rows of one subject make."""
+    maker = answer_keys(subject.target.subject)
+    keys: set[str] = set()
+    for place in plan.places:
+        inputs = subject.target.inputs_sha256(dataset.case(place))
+        keys.update(maker.key(inputs, take) for take in range(1, plan.repeats + 1))
+    return keys

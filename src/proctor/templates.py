@@ -88,6 +88,21 @@ def parse_template(
     return [part for part in parts if part != ""], problems
 
 
+def names_in(text: str) -> list[str]:
+    """The inputs that the placeholders of a template name, in the order of their first use.
+
+    Example:
+        >>> names_in("{{input.b}} {{a}} {{b}}")
+        ['b', 'a']
+    """
+    names: dict[str, None] = {}
+    for match in _BRACES.finditer(text):
+        name = _NAME.match(match.group(1) or "")
+        if name is not None:
+            names[_steps(name.group(1))[0]] = None
+    return list(names)
+
+
 def render(parts: list[Part], values: JsonObject) -> str:
     """The template with its values: strings as they are, everything else as canonical JSON.
 
@@ -127,11 +142,15 @@ def _placeholder(body: str | None, inputs: dict[str, FieldSpec]) -> Placeholder:
             f"`{shown}` is not a placeholder",
             "placeholders are written {{input.name}}; write \\{{ for two literal braces",
         )
-    path = tuple(name.group(1).split("."))
-    if path[0] == "input" and len(path) > 1:
-        path = path[1:]
+    path = _steps(name.group(1))
     _require_declared(path, inputs, shown)
     return Placeholder(path)
+
+
+def _steps(name: str) -> tuple[str, ...]:
+    """The path a placeholder's name stands for; `input.` before it says nothing."""
+    path = tuple(name.split("."))
+    return path[1:] if path[0] == "input" and len(path) > 1 else path
 
 
 def _require_declared(path: tuple[str, ...], inputs: dict[str, FieldSpec], shown: str) -> None:

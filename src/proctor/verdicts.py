@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from proctor.errors import ExitCode
 from proctor.records import (
+    AtK,
+    AtKLimit,
     SubjectReport,
     SuiteReport,
     ThresholdReport,
@@ -13,7 +15,7 @@ from proctor.records import (
     Verdict,
 )
 
-_ON_ANSWERS = frozenset({"maxCostUsd", "passRate"})
+_ON_ANSWERS = frozenset({"maxCostUsd", "passAtK", "passHatK", "passRate"})
 """Thresholds that say something about the answers; the others say that too little is known."""
 
 _TOLERANCE = 1e-9
@@ -41,11 +43,39 @@ def cost_threshold(limit_usd: float, actual_usd: float | None) -> ThresholdRepor
     return _at_most("maxCostUsd", limit_usd, actual_usd)
 
 
+def at_k_thresholds(limits: Thresholds, subjects: Sequence[SubjectReport]) -> list[ThresholdReport]:
+    """Those on pass@k and pass^k, for each subject."""
+    found: list[ThresholdReport] = []
+    if limits.pass_at_k is not None:
+        found += [_at_k("passAtK", limits.pass_at_k, one, one.pass_at_k) for one in subjects]
+    if limits.pass_hat_k is not None:
+        found += [_at_k("passHatK", limits.pass_hat_k, one, one.pass_hat_k) for one in subjects]
+    return found
+
+
+def _at_k(
+    name: str, limit: AtKLimit, subject: SubjectReport, values: Sequence[AtK]
+) -> ThresholdReport:
+    # A suite without repeats has no values; then one row a unit is all there is, and k is 1.
+    actual = values[limit.k - 1].value if values else subject.pass_rate.rate
+    return ThresholdReport(
+        name=name,
+        subject=subject.id,
+        limit={"k": limit.k, "min": limit.min},
+        actual=actual,
+        met=None if actual is None else _reaches(actual, limit.min),
+    )
+
+
 def _at_least(
     name: str, limit: float, actual: float | None, subject: str | None = None
 ) -> ThresholdReport:
-    met = None if actual is None else actual >= limit - _TOLERANCE * abs(limit)
+    met = None if actual is None else _reaches(actual, limit)
     return ThresholdReport(name=name, subject=subject, limit=limit, actual=actual, met=met)
+
+
+def _reaches(actual: float, limit: float) -> bool:
+    return actual >= limit - _TOLERANCE * abs(limit)
 
 
 def _at_most(name: str, limit: float, actual: float | None) -> ThresholdReport:

@@ -135,6 +135,14 @@ def test_characters_are_escaped_only_where_they_must_be(character, spelled):
     assert text_of({character: 1}) == f'{{"{spelled}":1}}'
 
 
+def test_a_value_is_spelled_the_same_beside_any_other():
+    characters = "".join(map(chr, [*range(0x100), 0x2028, 0xFF5E, 0x1F600]))
+    value = {**dict.fromkeys(characters, 2**70), "text": characters, "list": [characters, None]}
+    for other in (0.5, (1,), "\ud800"):
+        together = text_of({"a": value, "b": other})
+        assert together.startswith(f'{{"a":{text_of(value)},"b":')
+
+
 def test_text_that_looks_like_an_escape_is_not_one():
     assert text_of("\\ud800") == '"\\\\ud800"'
     assert digest("\\ud800") != digest("\ud800")

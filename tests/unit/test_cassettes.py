@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from proctor.cassettes import Replay, explain_miss, open_cassette
+from proctor.cassettes import open_cassette
 from proctor.errors import CassetteError
+from proctor.recorded import Replay, explain_miss
 from proctor.records import (
     Answer,
     Call,

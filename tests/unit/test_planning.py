@@ -1,9 +1,10 @@
 import pytest
+from msgspec.structs import replace
 
 from proctor.config import Price
 from proctor.errors import DatasetError
 from proctor.planning import MAX_ROWS, Plan, plan_rows, worst_cost_usd
-from proctor.records import Message, ModelChoice, Request
+from proctor.records import Message, ModelChoice, Request, ToolSpec
 
 PRICE = Price(input=1.0, output=5.0)
 
@@ -57,6 +58,14 @@ def test_worst_cost_counts_the_output_contract_that_is_sent():
     without = worst_cost_usd(request("Hi", maxTokens=1), price)
     with_schema = worst_cost_usd(request("Hi", maxTokens=1, schema={"type": "object"}), price)
     assert with_schema - without == len('{"type":"object"}') - len("null")
+
+
+def test_worst_cost_counts_the_tools_that_are_sent():
+    price = Price(input=1_000_000.0, output=0.0)
+    asked = request("Hi", maxTokens=1)
+    tools = (ToolSpec(name="look", parameters={"type": "object"}),)
+    more = worst_cost_usd(replace(asked, tools=tools), price) - worst_cost_usd(asked, price)
+    assert more == len('[{"name":"look","description":null,"parameters":{"type":"object"}}]')
 
 
 def test_worst_cost_is_unknown_without_a_price_or_a_limit():

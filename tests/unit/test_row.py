@@ -14,7 +14,7 @@ from proctor.records import (
     Severity,
     Usage,
 )
-from proctor.running.row import SubjectRunner
+from proctor.running.row import ReplayedRow, RowChecks
 
 SECRET = "sk-test-000111222333"  # noqa: S105 - a value that must not be shown
 CASE = Case("late-return", {"message": SECRET})
@@ -71,11 +71,10 @@ class FakeChecks:
 
 
 def runner(*, target=None, source=None, checks=None, timed_out=frozenset()):
-    return SubjectRunner(
-        target=target or FakeTarget(),
-        source=source or FakeSource(),
-        checks=checks or FakeChecks(Outcome.PASSED),
-        timed_out=timed_out,
+    return ReplayedRow(
+        target or FakeTarget(),
+        source or FakeSource(),
+        RowChecks(checks or FakeChecks(Outcome.PASSED), timed_out),
     )
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from msgspec import UNSET, Struct
 
 from proctor.assertions.extracting import NotExtracted, Source, extract_json
-from proctor.records import Answered, Finish, Json, JsonObject
+from proctor.records import Answered, Finish, Json, JsonObject, Outcome
 from proctor.strict_json import JsonProblem, parse_json
 
 
@@ -18,12 +18,27 @@ class Failure(Struct, frozen=True, gc=False):
     check fails even when it is negated.
     """
 
+    outcome: ClassVar[Outcome] = Outcome.FAILED
+
     code: str
     place: str = ""
     evidence: JsonObject | None = None
 
 
+class NoVerdict(Failure, frozen=True, gc=False):
+    """Why nothing can be said about an answer: the check is unmeasured, also when negated."""
+
+    outcome: ClassVar[Outcome] = Outcome.UNMEASURED
+
+
+class NotRun(Failure, frozen=True, gc=False):
+    """Why the check could not be made: it is errored, also when negated."""
+
+    outcome: ClassVar[Outcome] = Outcome.ERRORED
+
+
 NO_TEXT = Failure("no_text")
+NO_ANSWER = Failure("no_answer")
 
 
 class _Read:

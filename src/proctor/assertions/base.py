@@ -52,11 +52,16 @@ class SelectingSpec(AssertionSpec, frozen=True, kw_only=True):
     extract: Literal["json"] | UnsetType = UNSET
 
 
-class ComparingSpec(SelectingSpec, frozen=True, kw_only=True):
+class ExpectingSpec(SelectingSpec, frozen=True, kw_only=True):
     """Fields of the kinds that compare with an expected value; null is a value."""
 
     value: Json | UnsetType = UNSET
     expected: str | UnsetType = UNSET
+
+
+class ComparingSpec(ExpectingSpec, frozen=True, kw_only=True):
+    """Fields of the kinds that compare strings."""
+
     trim: bool = False
     ignore_case: bool = False
 
@@ -119,22 +124,36 @@ def _is_index(token: str) -> bool:
 
 
 class Expectation:
-    """Where the expected value comes from: the spec's `value`, or a part of the case.
+    """Where the expected value comes from: written in the suite, or a part of the case.
 
     Args:
-        spec: With `value` or `expected` or neither, never both.
-        given: The value, when the kind has another key for it; then `value` is not looked at.
+        value: The value as written, if it is.
+        part: Which part of the case's `expected` it is, as written under `expected`.
+        field: What is read of the answer; the part of that name is the default.
+        key: Under which key `value` is written.
 
     Raises:
-        SuiteError: P6201 when both are given.
+        SuiteError: P6201 when `value` and `part` are both given, or a pointer is none.
     """
 
-    def __init__(self, spec: ComparingSpec, given: Json | UnsetType = UNSET) -> None:
-        self.value = spec.value if given is UNSET else given
-        if self.value is not UNSET and spec.expected is not UNSET:
-            raise invalid("`value` and `expected` exclude each other")
-        self._part = selected_part(spec.expected, "expected")
-        self._field = selected_part(spec.field, "field")
+    def __init__(
+        self,
+        value: Json | UnsetType,
+        part: str | UnsetType,
+        *,
+        field: str | UnsetType = UNSET,
+        key: str = "value",
+    ) -> None:
+        self.value = value
+        if value is not UNSET and part is not UNSET:
+            raise invalid(f"`{key}` and `expected` exclude each other")
+        self._part = selected_part(part, "expected")
+        self._field = selected_part(field, "field")
+
+    @staticmethod
+    def of_spec(spec: ExpectingSpec) -> Expectation:
+        """Of a spec with a `value`."""
+        return Expectation(spec.value, spec.expected, field=spec.field)
 
     def of(self, case: Case) -> Json:
         """The expected value of a case, `MISSING` when it has none."""
@@ -161,21 +180,17 @@ class Expectation:
         return self._field if isinstance(whole, dict) else None
 
 
-class AnswerAssertion(ABC, Generic[Result]):
-    """A compiled assertion on the text of an answer, or on one part of it parsed as JSON."""
+class CompiledAssertion(ABC, Generic[Result]):
+    """A compiled assertion on something of an answer."""
 
     spec: AssertionSpec
+    place: str = ""
+    """Where what is judged stands in the answer; an empty text for all of it."""
+    extracts: bool = False
 
-    def __init__(self, spec: SelectingSpec) -> None:
+    def __init__(self, spec: AssertionSpec) -> None:
         self.spec = spec
-        self._part = selected_part(spec.field, "field")
-        self._extracts = spec.extract is not UNSET
         self._passed = Check(spec.id, spec.kind, Outcome.PASSED, spec.severity)
-
-    @property
-    def place(self) -> str:
-        """Where the selected part stands in the answer; an empty text for all of it."""
-        return "" if self._part is None else self._part.place
 
     def needs(self, case: Case) -> str | None:
         """What this case lacks for the assertion to be asked, as a sentence, or None."""
@@ -184,19 +199,19 @@ class AnswerAssertion(ABC, Generic[Result]):
     def check(self, answered: Answered, case: Case) -> Check:
         """Judge one answer."""
         view = answered if answered.__class__ is AnswerView else AnswerView.of(answered)
-        value = self._select(view, case)
+        value = self.select(view, case)
         result = value if isinstance(value, Failure) else self.match(value, case)
         if isinstance(result, Failure):
-            return self._failed(view, result)
+            return self.failed(view, result)
         if bool(result) is self.spec.negate:
-            return self._failed(view, self.explain(value, case, result))
-        if view.notes is None and not self._extracts:
+            return self.failed(view, self.explain(value, case, result))
+        if view.notes is None and not self.extracts:
             return self._passed
-        return self._with(view, Outcome.PASSED, None, {})
+        return self.checked(view, Outcome.PASSED)
 
-    def reads_json(self, case: Case) -> bool:
-        """Whether the whole answer is parsed as JSON although no part of it is selected."""
-        return False
+    @abstractmethod
+    def select(self, view: AnswerView, case: Case) -> Json | Failure:
+        """What of the answer is judged, or why it is not there."""
 
     @abstractmethod
     def match(self, value: Json, case: Case) -> Result | Failure:
@@ -216,35 +231,56 @@ class AnswerAssertion(ABC, Generic[Result]):
         whole = join_places(self.place, place)
         return {"path": whole, **evidence} if whole else evidence
 
-    def _select(self, view: AnswerView, case: Case) -> Json | Failure:
+    def failed(self, view: AnswerView, failure: Failure) -> Check:
+        """The check of an answer that did not pass."""
+        reason = failure.code
+        if failure.place:
+            reason = f"{reason}: {shortened(failure.place)}"
+        return self.checked(view, failure.outcome, reason, failure.evidence)
+
+    def checked(
+        self,
+        view: AnswerView,
+        outcome: Outcome,
+        reason: str | None = None,
+        evidence: JsonObject | None = None,
+    ) -> Check:
+        """A check with everything that belongs into its evidence."""
+        more = dict(view.notes or {})
+        if self.extracts and view.source is not None:
+            more["extracted"] = view.source.value
+        spec = self.spec
+        whole = within_limit({**(evidence or {}), **more}) or None
+        return Check(spec.id, spec.kind, outcome, spec.severity, reason, whole)
+
+
+class AnswerAssertion(CompiledAssertion[Result]):
+    """A compiled assertion on the text of an answer, or on one part of it parsed as JSON."""
+
+    def __init__(self, spec: SelectingSpec) -> None:
+        super().__init__(spec)
+        self._part = selected_part(spec.field, "field")
+        self.place = "" if self._part is None else self._part.place
+        self.extracts = spec.extract is not UNSET
+
+    def reads_json(self, case: Case) -> bool:
+        """Whether the whole answer is parsed as JSON although no part of it is selected."""
+        return False
+
+    def select(self, view: AnswerView, case: Case) -> Json | Failure:
+        """The whole text, or the part that `field` names."""
         part = self._part
         if part is None:
-            if self._extracts:
+            if self.extracts:
                 return view.extracted()
             return view.document() if self.reads_json(case) else view.text()
-        document = view.extracted() if self._extracts else view.document()
+        document = view.extracted() if self.extracts else view.document()
         if isinstance(document, Failure):
             return document
         value = part.of(document)
         if value is MISSING:
             return Failure("missing_field", part.place, {"path": part.place})
         return value
-
-    def _failed(self, view: AnswerView, failure: Failure) -> Check:
-        reason = failure.code
-        if failure.place:
-            reason = f"{reason}: {shortened(failure.place)}"
-        return self._with(view, Outcome.FAILED, reason, failure.evidence or {})
-
-    def _with(
-        self, view: AnswerView, outcome: Outcome, reason: str | None, evidence: JsonObject
-    ) -> Check:
-        more = dict(view.notes or {})
-        if self._extracts and view.source is not None:
-            more["extracted"] = view.source.value
-        spec = self.spec
-        whole = within_limit({**evidence, **more}) or None
-        return Check(spec.id, spec.kind, outcome, spec.severity, reason, whole)
 
 
 def within_limit(evidence: JsonObject) -> JsonObject:

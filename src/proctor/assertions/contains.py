@@ -50,10 +50,10 @@ class Contains(AnswerAssertion[Found]):
 
     def __init__(self, spec: ContainsSpec) -> None:
         super().__init__(spec)
-        self._expectation = Expectation(spec, given=spec.values)
+        given = spec.value if isinstance(spec.values, UnsetType) else spec.values
+        self._expectation = Expectation(given, spec.expected, field=spec.field)
         self._fold = spec.fold
         self._any = spec.mode == "any"
-        given = self._expectation.value
         self._given = None if given is UNSET else _listed(given)
         self._given_texts = None if self._given is None else self._spell_all(self._given)
 

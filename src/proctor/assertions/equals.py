@@ -21,7 +21,7 @@ class Equals(AnswerAssertion[bool]):
 
     def __init__(self, spec: ComparingSpec) -> None:
         super().__init__(spec)
-        self._expectation = Expectation(spec)
+        self._expectation = Expectation.of_spec(spec)
         self._fold = spec.fold
 
     @staticmethod

@@ -16,6 +16,7 @@ from proctor.errors import ExitCode, ProctorError
 from proctor.version import VERSION
 
 COMMANDS = {
+    "cassette": "Look at recordings, check, prune and recover them.",
     "lint": "Check suites, prompts and datasets; run nothing.",
     "run": "Run suites and report what passed.",
 }

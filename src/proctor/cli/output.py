@@ -43,6 +43,10 @@ class Output:
             self.write(chunk)
             yield chunk
 
+    def line(self, text: str) -> None:
+        """One line on stdout."""
+        self.write(terminal_line(text).encode("utf-8") + b"\n")
+
     def note(self, text: str) -> None:
         """One line on stderr."""
         sys.stderr.write(terminal_line(terminal_text(text)) + "\n")

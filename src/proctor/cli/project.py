@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 
 import click
 
+from proctor.cassette_files import CassetteFolder
 from proctor.config import Config, load_config
 from proctor.errors import UsageError
 from proctor.records import JsonObject
-from proctor.replaying import CassetteFolder
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -45,7 +45,7 @@ def cassette_folder(config: Config, cwd: Path | None, given: Path | None) -> Cas
     """
     if given is None:
         prefix = f"{config.values.evals}/cassettes"
-        return CassetteFolder(config.root, prefix, prefix)
+        return CassetteFolder(config.root, config.root, prefix, prefix)
     folder = from_start(cwd, given)
     if not folder.is_dir():
         raise UsageError(
@@ -54,7 +54,7 @@ def cassette_folder(config: Config, cwd: Path | None, given: Path | None) -> Cas
             hint="name a folder that holds `<suite>.jsonl` files",
         )
     shown = shown_path(config.root, folder)
-    return CassetteFolder(folder, "", shown, f" --cassettes {shown}")
+    return CassetteFolder(config.root, folder, "", shown, f" --cassettes {shown}")
 
 
 def shown_path(root: Path, path: Path) -> str:

@@ -2,106 +2,150 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import click
 
+from proctor.cassette_files import CassetteFolder
+from proctor.cassettes import CacheMode
 from proctor.cli.output import Output
-from proctor.cli.project import cassette_folder, cwd_option, from_start, project_config
-from proctor.errors import UsageError
-from proctor.evaluation import evaluate, select
-from proctor.pipeline import load_exam
+from proctor.cli.project import cassette_folder, cwd_option, project_config
+from proctor.cli.run_options import RunOptions, run_options
+from proctor.errors import ExitCode, ReportError, UsageError
+from proctor.evaluation import SelectedSuite, evaluate, select
+from proctor.pipeline import Exam, load_exam
 from proctor.protocols import Renderer
 from proctor.records import RenderOptions
 from proctor.registry import renderers
-from proctor.replaying import ReplaySession
+from proctor.replaying import ReplaySession, planned_calls
+from proctor.report_files import read_report_bytes
 from proctor.reporting import RunReport
 from proctor.safe_io import reason_of, write_whole
-from proctor.selecting import Selection
 
 EXAMPLES = """
 \b
 Examples:
   proctor run                                   every suite under evals/
   proctor run refund-reply --all                one suite, every failing case
+  proctor run --case 'late-*' --repeats 5       some cases, five times each
   proctor run --format json --out report.json   the report as JSON
+  proctor run --cache record                    ask for what is not recorded yet
 """
 
 
 @click.command("run", epilog=EXAMPLES)
 @click.argument("suites", nargs=-1, metavar="[SUITE]...")
 @cwd_option
-@click.option(
-    "--cassettes",
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    help="Replay the recordings of another folder.",
-)
-@click.option(
-    "--concurrency",
-    metavar="N",
-    type=click.IntRange(1, 1_024),
-    help="Rows in flight. A replay waits for nothing and gives the same report at any value.",
-)
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(renderers.names()),
-    default="text",
-    show_default=True,
-    help="What is printed.",
-)
-@click.option(
-    "--out", metavar="FILE", type=click.Path(path_type=Path), help="Also write it to a file."
-)
-@click.option(
-    "--report-dir",
-    metavar="DIR",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Write one JSON report per suite into this folder.",
-)
-@click.option("--all", "all_cases", is_flag=True, help="Show every case, not only the first 20.")
-def command(
-    suites: tuple[str, ...],
-    cwd: Path | None,
-    cassettes: Path | None,
-    concurrency: int | None,
-    format_: str,
-    out: Path | None,
-    report_dir: Path | None,
-    all_cases: bool,
-) -> int:
+@run_options
+def command(**given: Any) -> int:  # noqa: ANN401 - click hands over every option by name
     """Run suites and report what passed.
 
-    Answers come from the committed recordings; nothing is sent anywhere. Exit code 0: every
-    threshold holds; 1: one does not; 2: something cannot be used, and nothing was run; 3: nothing
-    failed, but something could not be measured.
+    Answers come from the committed recordings, and nothing is sent anywhere, unless `--cache` says
+    otherwise. Exit code 0: every threshold holds; 1: one does not; 2: something cannot be used,
+    and nothing was run; 3: nothing failed, but something could not be measured.
     """
+    options = RunOptions(**given)
     output = Output()
-    config = project_config(cwd, {"concurrency": concurrency})
-    exam = load_exam(config, suites)
-    try:
-        selected = select(exam, Selection())
-        folder = cassette_folder(config, cwd, cassettes)
-        with closing(ReplaySession(folder, [one.name for one in selected])) as session:
-            report = evaluate(config, selected, session)
-    finally:
-        exam.close()
-    if report_dir is not None:
-        _write_reports(report, from_start(cwd, report_dir))
-    colour = output.colour() and out is None
-    options = RenderOptions(all_cases=all_cases, colour=colour)
-    chunks = output.copied(_renderer(format_)(report, options))
-    if out is None:
+    config = project_config(
+        options.cwd, {"concurrency": options.concurrency, "max_cases": options.max_cases}
+    )
+    selection = options.selection()
+    exam = load_exam(config, options.suites, repeats=options.repeats)
+    with closing(exam):
+        selected = select(exam, selection)
+        folder = cassette_folder(config, options.cwd, options.cassettes)
+        if options.dry_run:
+            return _dry_run(folder, selected, CacheMode(options.cache), output)
+        report = _run(options, exam, selected, folder, output)
+    code = _show(options, report, output)
+    return ExitCode.OK if options.exit_zero and code in (1, 3) else code
+
+
+def _run(
+    options: RunOptions,
+    exam: Exam,
+    selected: Sequence[SelectedSuite],
+    folder: CassetteFolder,
+    output: Output,
+) -> RunReport:
+    mode = CacheMode(options.cache)
+    answers = not options.no_answers
+    if mode is CacheMode.REPLAY:
+        names = [one.name for one in selected]
+        with closing(ReplaySession(folder, names)) as session:
+            return evaluate(exam.config, selected, session, answers=answers)
+    if options.verify is not None:
+        raise UsageError(
+            "`--verify` replays, so it does not go with a live `--cache`",
+            code="P6002",
+            hint="leave one of them out",
+        )
+    from proctor.cli.live import run_live
+
+    return run_live(options, selected, folder=folder, config=exam.config, output=output)
+
+
+def _dry_run(
+    folder: CassetteFolder, selected: Sequence[SelectedSuite], mode: CacheMode, output: Output
+) -> int:
+    """Say per suite and model how many calls there are, recorded and to be made."""
+    for one in selected:
+        for calls in planned_calls(folder, one, mode):
+            line = (
+                f"{one.name}  {calls.model}: {calls.rows} rows, {calls.recorded} calls recorded, "
+                f"{calls.to_make} to make"
+            )
+            output.line(line)
+    return ExitCode.OK
+
+
+def _show(options: RunOptions, report: RunReport, output: Output) -> int:
+    """Print and write the report, and say with which code to exit."""
+    if options.report_dir is not None:
+        _write_reports(report, options.path(options.report_dir))
+    colour = output.colour() and options.out is None
+    shown = RenderOptions(all_cases=options.all, colour=colour)
+    chunks = output.copied(_renderer(options.format)(report, shown))
+    if options.out is None:
         for _ in chunks:
             pass
     else:
-        write_whole(from_start(cwd, out), chunks)
-    if format_ == "json":
+        write_whole(options.path(options.out), chunks)
+    if options.format == "json":
         output.note(_summary(report))
+    if options.verify is not None:
+        difference = _difference(report, options.path(options.verify))
+        if difference is not None:
+            output.problems(difference)
+            return ExitCode.FAILED
+        output.note(f"the report has the same bytes as {options.verify}")
     return report.head.exit_code
+
+
+def _difference(report: RunReport, path: Path) -> ReportError | None:
+    """Where the bytes of the report and of a file differ first, None when nowhere."""
+    was = read_report_bytes(path)
+    now = b"".join(_renderer("json")(report, RenderOptions()))
+    if was == now:
+        return None
+    before, after = was.split(b"\n"), now.split(b"\n")
+    same = sum(1 for _ in _common_start(before, after))
+    return ReportError(
+        "the replay does not give the bytes of this report",
+        code="P6905",
+        hint=f"write the report of now with `--format json --out` and compare line {same + 1}",
+        where=f"{path}:{same + 1}",
+    )
+
+
+def _common_start(before: Sequence[bytes], after: Sequence[bytes]) -> Iterator[bytes]:
+    for one, other in zip(before, after, strict=False):
+        if one != other:
+            return
+        yield one
 
 
 def _renderer(name: str) -> Renderer:
@@ -122,7 +166,7 @@ def _write_reports(report: RunReport, folder: Path) -> None:
         ) from error
     render = _renderer("json")
     for index, suite in enumerate(report.head.suites):
-        chunks: Iterator[bytes] = render(report.single_suite(index), RenderOptions())
+        chunks = render(report.single_suite(index), RenderOptions())
         write_whole(folder / f"{suite.suite}.json", chunks)
 
 

@@ -9,7 +9,16 @@ from msgspec import Struct
 from proctor.canonical import digest
 from proctor.documents import Path, StructReader
 from proctor.errors import SuiteError
-from proctor.records import FieldSpec, Json, JsonObject, Message, ModelChoice, Prompt, ToolSpec, Warn
+from proctor.records import (
+    FieldSpec,
+    Json,
+    JsonObject,
+    Message,
+    ModelChoice,
+    Prompt,
+    ToolSpec,
+    Warn,
+)
 from proctor.templates import Part, Placeholder, parse_template
 
 _MODEL_REF = re.compile(r"[a-z0-9][a-z0-9-]*/[^\s\x00-\x1f\x7f-\x9f\ud800-\udfff]+\Z")

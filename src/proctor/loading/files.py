@@ -10,7 +10,7 @@ from proctor.errors import FileError, ProctorError
 from proctor.loading.json_lines import parse_json_document
 from proctor.loading.yaml import YamlProblem, parse_yaml
 from proctor.safe_io import read_inside, reason_of
-from proctor.strict_json import JsonProblem
+from proctor.strict_json import JsonProblem, decode_utf8
 
 
 def list_files(root: Path, folder: str, endings: tuple[str, ...]) -> list[str]:
@@ -78,15 +78,7 @@ def read_document(
         ProctorError: Of the class and code given.
         FileError: P6805 for a link, folder, FIFO or device, or a file over 1 MiB.
     """
-    try:
-        data = read_inside(root, path, where=where)
-    except OSError as failure:
-        raise error(
-            f"`{path}` cannot be read: {reason_of(failure)}",
-            code=code,
-            hint="check the path and its permissions",
-            where=where or path,
-        ) from failure
+    data = _read(root, path, error=error, code=code, where=where)
     try:
         if path.endswith(".json"):
             return parse_json_document(data, path)
@@ -96,6 +88,37 @@ def read_document(
         raise error(
             f"`{path}` {problem.detail}", code=code, hint=_advice(problem.detail), where=place
         ) from None
+
+
+def read_text(root: Path, path: str, *, error: type[ProctorError], code: str) -> str:
+    """A UTF-8 text file of the project, without its byte order mark.
+
+    Raises:
+        ProctorError: Of the class and code given.
+        FileError: P6805 for a link, folder, FIFO or device, or a file over 1 MiB.
+    """
+    data = _read(root, path, error=error, code=code, where=None)
+    try:
+        return decode_utf8(data.removeprefix(b"\xef\xbb\xbf"))
+    except JsonProblem as problem:
+        place = path if problem.line is None else f"{path}:{problem.line}"
+        raise error(
+            f"`{path}` {problem.detail}", code=code, hint=_advice(problem.detail), where=place
+        ) from None
+
+
+def _read(
+    root: Path, path: str, *, error: type[ProctorError], code: str, where: str | None
+) -> bytes:
+    try:
+        return read_inside(root, path, where=where)
+    except OSError as failure:
+        raise error(
+            f"`{path}` cannot be read: {reason_of(failure)}",
+            code=code,
+            hint="check the path and its permissions",
+            where=where or path,
+        ) from failure
 
 
 def _advice(detail: str) -> str:

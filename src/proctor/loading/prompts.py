@@ -1,4 +1,4 @@
-"""Prompts: `prompts/<id>.prompt.yaml`, read, checked and hashed."""
+"""Prompts: `prompts/<id>.prompt.yaml`, read, checked and hashed, and finding those of a project."""
 
 from __future__ import annotations
 
@@ -10,28 +10,30 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from proctor.canonical import digest
 from proctor.contracts import contract_faults
 from proctor.documents import Document, Path, StructReader
 from proctor.errors import ProctorError, SuiteError
-from proctor.loading.files import list_files, read_document
-from proctor.records import (
-    FieldSpec,
-    Json,
-    JsonObject,
-    Message,
-    ModelChoice,
-    Prompt,
-    Warn,
+from proctor.loading.bundles import (
+    LoadedPrompt,
+    PromptParts,
+    check_model_ref,
+    check_prompt_id,
+    is_prompt_id,
+    make_prompt,
+    parse_templates,
 )
+from proctor.loading.files import list_files, read_document, read_text
+from proctor.loading.foreign_prompts import GITHUB_ONLY, parse_github_prompt, parse_text_prompt
+from proctor.loading.python_prompts import SCHEME, load_python_prompt
+from proctor.records import FieldSpec, Json, JsonObject, Message, ToolSpec, Warn
 from proctor.registry import did_you_mean
 from proctor.safe_io import inside
-from proctor.templates import Part, Placeholder, parse_template
 
 ENDING = ".prompt.yaml"
+GITHUB_ENDING = ".prompt.yml"
+TEXT_ENDINGS = (".prompt.txt", ".prompt.md", ".txt", ".md")
 
-_MODEL_REF = re.compile(r"[a-z0-9][a-z0-9-]*/[^\s\x00-\x1f\x7f-\x9f\ud800-\udfff]+\Z")
-_PROMPT_ID = re.compile(r"[a-z0-9][a-z0-9-]*\Z")
+_ENDINGS = (ENDING, GITHUB_ENDING, *TEXT_ENDINGS)
 _INPUT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
 
 
@@ -51,21 +53,10 @@ class PromptFile(Struct, frozen=True, kw_only=True, rename="camel", forbid_unkno
     model: ModelFile | None = None
     inputs: dict[str, FieldSpec] = {}
     output: dict[str, FieldSpec] | None = None
+    tools: list[ToolSpec] = []
     system: str | None = None
     user: str | None = None
     messages: list[Message] | None = None
-
-
-class LoadedPrompt(Struct, frozen=True):
-    """A prompt with its templates parsed, one list of parts per message."""
-
-    prompt: Prompt
-    templates: list[list[Part]]
-    warnings: list[Warn]
-
-    def placeholders(self) -> list[Placeholder]:
-        """Every place where a value goes."""
-        return [part for parts in self.templates for part in parts if isinstance(part, Placeholder)]
 
 
 class Prompts:
@@ -86,22 +77,20 @@ class Prompts:
 
     def ids(self) -> list[str]:
         """The id of every prompt file, sorted."""
-        start = len(self._folder) + 1
-        return [
-            path[start : -len(ENDING)]
-            for path in list_files(self._root, self._folder, (ENDING,))
-            if "/" not in path[start:]
-        ]
+        return sorted(self._files())
 
     def get(self, reference: str, where: str) -> LoadedPrompt | None:
         """The prompt a suite refers to; None after noting what is wrong with it.
 
         Args:
-            reference: `<prompt id>` or `<project id>/<prompt id>`.
+            reference: `<prompt id>`, `<project id>/<prompt id>` or
+                `python:package.module:function`.
             where: The place of the reference.
         """
+        if reference.startswith(SCHEME):
+            return self._function(reference, where)
         project, slash, prompt_id = reference.rpartition("/")
-        if (slash and project != self._project) or prompt_id not in self.ids():
+        if (slash and project != self._project) or prompt_id not in self._files():
             self.problems.append(self._unknown(reference, where))
             return None
         return self.load(prompt_id)
@@ -109,19 +98,44 @@ class Prompts:
     def load(self, prompt_id: str) -> LoadedPrompt | None:
         """A prompt by its id; None after noting what is wrong with it, once."""
         if prompt_id not in self._known:
-            self._known[prompt_id] = self._read(prompt_id)
+            loaded, problems = self._read(prompt_id)
+            self.problems += problems
+            self._known[prompt_id] = loaded
         return self._known[prompt_id]
 
-    def _read(self, prompt_id: str) -> LoadedPrompt | None:
-        path = f"{self._folder}/{prompt_id}{ENDING}"
+    def _files(self) -> dict[str, list[str]]:
+        """The files of each prompt, relative to the root; one, when all is well."""
+        files: dict[str, list[str]] = {}
+        start = len(self._folder) + 1
+        for path in list_files(self._root, self._folder, _ENDINGS):
+            prompt_id, ending = _split(path[start:])
+            # Other notes may stand among the prompts, so a text is one when it is named like one.
+            if "/" not in prompt_id and (ending not in TEXT_ENDINGS or is_prompt_id(prompt_id)):
+                files.setdefault(prompt_id, []).append(path)
+        return files
+
+    def _read(self, prompt_id: str) -> tuple[LoadedPrompt | None, list[ProctorError]]:
         try:
+            path, *others = self._files()[prompt_id]
+            if others:
+                return None, [_taken(prompt_id, path, other) for other in others]
+            if path.endswith(TEXT_ENDINGS):
+                text = read_text(self._root, path, error=SuiteError, code="P6204")
+                return parse_text_prompt(text, path, prompt_id)
             document = read_document(self._root, path, error=SuiteError, code="P6204")
         except ProctorError as problem:
-            self.problems.append(problem)
-            return None
-        loaded, problems = parse_prompt(document, prompt_id)
-        self.problems += problems
-        return loaded
+            return None, [problem]
+        is_github = path.endswith(GITHUB_ENDING)
+        return (parse_github_prompt if is_github else parse_prompt)(document, prompt_id)
+
+    def _function(self, reference: str, where: str) -> LoadedPrompt | None:
+        if reference not in self._known:
+            try:
+                self._known[reference] = load_python_prompt(self._root, reference, where)
+            except ProctorError as problem:
+                self.problems.append(problem)
+                return None
+        return self._known[reference]
 
     def _unknown(self, reference: str, where: str) -> ProctorError:
         ids = self.ids()
@@ -135,19 +149,29 @@ class Prompts:
         )
 
 
+def _split(name: str) -> tuple[str, str]:
+    ending = next(ending for ending in _ENDINGS if name.endswith(ending))
+    return name.removesuffix(ending), ending
+
+
+def _taken(prompt_id: str, path: str, other: str) -> ProctorError:
+    return SuiteError(
+        f"the prompt id `{prompt_id}` is taken by `{path}`",
+        code="P6204",
+        hint="rename one of the files",
+        where=other,
+    )
+
+
 def parse_prompt(
     document: Document, prompt_id: str
 ) -> tuple[LoadedPrompt | None, list[ProctorError]]:
     """A prompt from its file, or None, and every problem with it."""
     reader = StructReader(document, error=SuiteError, code="P6204")
-    if not _PROMPT_ID.match(prompt_id):
-        reader.problem(
-            f"`{prompt_id}` is not a prompt id",
-            (),
-            hint="rename the file with lower-case letters, digits and dashes",
-        )
+    check_prompt_id(prompt_id, reader)
     file = reader.read(PromptFile, document.value)
     if file is None:
+        _say_whose_format(document, reader)
         return None, reader.problems
     for part in ("inputs", "output"):
         for place, fault in contract_faults(getattr(file, part) or {}, (part,)):
@@ -157,39 +181,52 @@ def parse_prompt(
             reader.problem(f"the input `{name}` cannot be named in a placeholder", ("inputs", name))
     if file.model is not None:
         check_model_ref(file.model.ref, ("model", "ref"), reader)
+    _check_tools(file.tools, reader)
     messages, places = _messages(file, reader)
-    templates = [
-        _template(message.content, place, file.inputs, reader)
-        for message, place in zip(messages, places, strict=True)
-    ]
+    parts = PromptParts(
+        id=prompt_id,
+        messages=messages,
+        places=places,
+        inputs=file.inputs,
+        output=file.output,
+        tools=file.tools,
+        model=None if file.model is None else file.model.ref,
+        params=_params(file.model),
+        hashed=_hashed(document.value),
+    )
+    templates = parse_templates(parts, reader)
     if file.model is not None and "maxTokens" in file.model.params:
         reader.problem(
             "`maxTokens` stands beside `params`, not in it", ("model", "params", "maxTokens")
         )
     if reader.problems:
         return None, reader.problems
-    prompt = Prompt(
-        id=prompt_id,
-        path=document.name,
-        messages=tuple(messages),
-        inputs=file.inputs,
-        output=file.output,
-        model=_model(file.model),
-        bundle_sha256=_bundle_sha256(messages, document.value),
-    )
-    loaded = LoadedPrompt(prompt, templates, [])
+    loaded = make_prompt(parts, templates, document.name, [])
     loaded.warnings.extend(_unused(loaded, document))
     return loaded, []
 
 
-def check_model_ref(ref: str, path: Path, reader: StructReader) -> None:
-    """Note a problem when a model is not named as `<provider>/<name>`."""
-    if not _MODEL_REF.match(ref):
+def _say_whose_format(document: Document, reader: StructReader) -> None:
+    if isinstance(document.value, dict) and GITHUB_ONLY & document.value.keys():
         reader.problem(
-            f"`{ref}` is not a model reference",
-            path,
-            hint="write `<provider>/<name>`, the provider in lower-case letters, digits and dashes",
+            "this looks like a prompt of GitHub Models",
+            (),
+            hint=f"rename the file to `<id>{GITHUB_ENDING}` to have it read as one",
         )
+
+
+def _check_tools(tools: list[ToolSpec], reader: StructReader) -> None:
+    seen: set[str] = set()
+    for index, tool in enumerate(tools):
+        if tool.name in seen:
+            reader.problem(f"two tools are called `{tool.name}`", ("tools", index, "name"))
+        seen.add(tool.name)
+        if tool.parameters.get("type") != "object":
+            reader.problem(
+                f"the parameters of the tool `{tool.name}` are no JSON Schema of an object",
+                ("tools", index, "parameters"),
+                hint="write `{type: object, properties: {...}}`",
+            )
 
 
 def _messages(file: PromptFile, reader: StructReader) -> tuple[list[Message], list[Path]]:
@@ -214,35 +251,20 @@ def _messages(file: PromptFile, reader: StructReader) -> tuple[list[Message], li
     return messages, places
 
 
-def _template(
-    text: str, place: Path, inputs: dict[str, FieldSpec], reader: StructReader
-) -> list[Part]:
-    parts, problems = parse_template(text, inputs)
-    for problem in problems:
-        where = reader.document.where_in_text(place, problem.line)
-        reader.problems.append(
-            SuiteError(problem.detail, code="P6205", hint=problem.hint, where=where)
-        )
-    return parts
-
-
-def _model(file: ModelFile | None) -> ModelChoice | None:
+def _params(file: ModelFile | None) -> JsonObject:
     if file is None:
-        return None
+        return {}
     limit = {} if file.max_tokens is None else {"maxTokens": file.max_tokens}
-    return ModelChoice(ref=file.ref, params={**limit, **file.params})
+    return {**limit, **file.params}
 
 
-def _bundle_sha256(messages: list[Message], value: JsonObject) -> str:
+def _hashed(value: JsonObject) -> JsonObject:
     output = value.get("output")
-    return digest(
-        {
-            "messages": [{"role": one.role, "content": one.content} for one in messages],
-            "tools": [],
-            "inputs": _hashed_fields(value.get("inputs") or {}),
-            "output": None if output is None else _hashed_fields(output),
-        }
-    )
+    return {
+        "inputs": _hashed_fields(value.get("inputs") or {}),
+        "output": None if output is None else _hashed_fields(output),
+        "tools": value.get("tools", []),
+    }
 
 
 def _hashed_fields(fields: JsonObject) -> JsonObject:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from msgspec import UNSET
 
 from proctor.contracts import Fields, input_faults, with_defaults
-from proctor.loading.prompts import LoadedPrompt
+from proctor.loading.bundles import LoadedPrompt
 from proctor.records import Case
 from proctor.templates import MissingValue, Placeholder, value_at
 
@@ -19,7 +19,7 @@ class SuiteRules:
     """The rules of one suite.
 
     Args:
-        prompts: The prompts under test.
+        prompts: The prompts under test. A function takes any inputs.
         needs: What the assertions need of a case.
     """
 
@@ -27,6 +27,7 @@ class SuiteRules:
         self._contracts = [
             (loaded.prompt.inputs, _open_placeholders(loaded), _label(loaded, prompts))
             for loaded in prompts
+            if loaded.prompt.function is None
         ]
         self._needs = needs
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from proctor.contracts import json_schema
+from proctor.contracts import answer_schema
 from proctor.errors import SuiteError
 from proctor.loading.files import read_document
 from proctor.records import Json, JsonObject, Prompt
@@ -27,8 +27,8 @@ class SuiteScope:
         self._root = root
         self._folder = folder
         self.regex_timeout_s = regex_timeout_s
-        output = None if prompt is None else prompt.output
-        self.output_schema: JsonObject | None = None if output is None else json_schema(output)
+        schema = None if prompt is None else answer_schema(prompt)
+        self.output_schema: JsonObject | None = schema
 
     def read_schema(self, path: str) -> Json:
         """Read a JSON Schema of the project, by a path relative to the suite.

@@ -14,10 +14,12 @@ from msgspec import Meta, Struct
 
 from proctor.documents import Document, Path, StructReader, name_of
 from proctor.errors import ProctorError, SuiteError, UsageError
+from proctor.loading.bundles import LoadedPrompt, check_model_ref
 from proctor.loading.files import list_files, read_document
-from proctor.loading.prompts import LoadedPrompt, Prompts, check_model_ref
+from proctor.loading.prompts import Prompts
 from proctor.records import (
     AssertionSpec,
+    AtKLimit,
     Json,
     JsonObject,
     ModelChoice,
@@ -31,6 +33,7 @@ from proctor.safe_io import inside
 ENDINGS = (".eval.yaml", ".eval.yml", ".eval.json")
 
 MAX_ASSERTIONS = 20
+MAX_REPEATS = 1_000
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*\Z")
 
 
@@ -54,6 +57,8 @@ class ThresholdsFile(Struct, frozen=True, kw_only=True, rename="camel", forbid_u
     max_error_rate: float = 0.0
     min_measured: float = 1.0
     max_cost_usd: float | None = None
+    pass_at_k: AtKLimit | None = None
+    pass_hat_k: AtKLimit | None = None
 
 
 class SuiteFile(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -66,6 +71,7 @@ class SuiteFile(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknow
     prompt: str | None = None
     prompts: Annotated[list[str], Meta(min_length=1, max_length=8)] | None = None
     models: Annotated[list[Json], Meta(min_length=1, max_length=8)] | None = None
+    repeats: Annotated[int, Meta(ge=1, le=MAX_REPEATS)] = 1
     thresholds: ThresholdsFile = ThresholdsFile()
     tiers: Annotated[tuple[str, ...], Meta(min_length=1)] = ("full",)
 
@@ -98,6 +104,7 @@ class SuiteDefinition(Struct, frozen=True, kw_only=True):
     dataset: str
     dataset_where: str
     assertions: tuple[LoadedAssertion, ...]
+    repeats: int
     thresholds: Thresholds
 
     @property
@@ -148,9 +155,16 @@ def find_suites(root: FilePath, folder: str, wanted: Sequence[str]) -> list[str]
 
 
 def load_suite(
-    root: FilePath, path: str, prompts: Prompts
+    root: FilePath, path: str, prompts: Prompts, *, repeats: int | None = None
 ) -> tuple[SuiteDefinition | None, list[ProctorError]]:
-    """Read one suite, and every problem with it."""
+    """Read one suite, and every problem with it.
+
+    Args:
+        root: The project's folder.
+        path: The suite's file, relative to the root.
+        prompts: The prompts of the project.
+        repeats: How often each row is repeated, instead of what the suite says.
+    """
     try:
         document = read_document(root, path, error=SuiteError, code="P6201")
     except ProctorError as problem:
@@ -171,6 +185,7 @@ def load_suite(
             prompts.get(reference, document.where(place))
         return None, reader.problems
     dataset, dataset_where = _dataset(file, document, reader)
+    _check_k(file, repeats, reader)
     definition = SuiteDefinition(
         name=name,
         path=path,
@@ -179,6 +194,7 @@ def load_suite(
         dataset=dataset,
         dataset_where=dataset_where,
         assertions=assertions,
+        repeats=repeats or file.repeats,
         thresholds=_thresholds(file.thresholds, reader),
     )
     return definition, reader.problems
@@ -321,7 +337,7 @@ def _models_of(
         else:
             yield own
         return
-    params = {} if own is None else own.params
+    params = loaded.params
     for override in overrides:
         yield ModelChoice(ref=override.ref, params={**params, **override.params})
 
@@ -363,12 +379,34 @@ def _thresholds(file: ThresholdsFile, reader: StructReader) -> Thresholds:
             "0 or more",
         ),
     }
+    for name, at_k in (("passAtK", file.pass_at_k), ("passHatK", file.pass_hat_k)):
+        in_range[f"{name}.min"] = (at_k is None or 0 < at_k.min <= 1, "above 0, at most 1")
     for name, (fits, allowed) in in_range.items():
         if not fits:
             reader.problem(
                 f"the threshold `{name}` must be {allowed}",
-                ("thresholds", name),
+                ("thresholds", *name.split(".")),
                 hint="a threshold outside its range can never fail, or never hold",
                 code="P6202",
             )
     return Thresholds(**{name: getattr(file, name) for name in Thresholds.__struct_fields__})
+
+
+def _check_k(file: SuiteFile, repeats: int | None, reader: StructReader) -> None:
+    """Refuse a k that no unit can have rows for."""
+    limits = {"passAtK": file.thresholds.pass_at_k, "passHatK": file.thresholds.pass_hat_k}
+    for name, limit in limits.items():
+        if limit is None:
+            continue
+        if limit.k > file.repeats:
+            rows = f"`repeats` is {file.repeats}"
+            hint = f"write `repeats: {limit.k}` into the suite, or a smaller `k`"
+        elif repeats is not None and limit.k > repeats:
+            rows, hint = f"`--repeats` is {repeats}", f"ask for {limit.k} repeats or more"
+        else:
+            continue
+        reader.problem(
+            f"the threshold `{name}` asks for k = {limit.k}, but {rows}",
+            ("thresholds", name, "k"),
+            hint=hint,
+        )

@@ -2,6 +2,7 @@
 
 from proctor.records.exam import (
     AssertionSpec,
+    AtKLimit,
     Call,
     Case,
     FieldSpec,
@@ -70,6 +71,7 @@ __all__ = [
     "Answered",
     "AssertionSpec",
     "AtK",
+    "AtKLimit",
     "CacheReport",
     "Call",
     "CallKind",

@@ -107,6 +107,13 @@ class Case(Struct, frozen=True, gc=False):
     metadata: JsonObject | None = None
 
 
+class AtKLimit(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a pass@k or pass^k must reach: at least `min`, a share of 1, for this `k`."""
+
+    k: Annotated[int, Meta(ge=1)]
+    min: float
+
+
 class Thresholds(Struct, frozen=True, kw_only=True):
     """What a run must reach. Rates are shares of 1, the cost is in USD."""
 
@@ -114,6 +121,8 @@ class Thresholds(Struct, frozen=True, kw_only=True):
     max_error_rate: float = 0.0
     min_measured: float = 1.0
     max_cost_usd: float | None = None
+    pass_at_k: AtKLimit | None = None
+    pass_hat_k: AtKLimit | None = None
 
 
 class Request(Struct, frozen=True, kw_only=True):

@@ -9,12 +9,15 @@ from proctor.records import CaseResult, Outcome, RenderOptions, SuiteReport, Ver
 from proctor.rendering.escaping import terminal_line, terminal_text
 from proctor.rendering.wording import (
     MESSAGE_LENGTH,
+    SHOWN_REPEATS,
     cache_text,
-    check_text,
+    case_findings,
     checks_text,
     cost_text,
     counts_text,
     headline,
+    passed_text,
+    repeats_text,
     shortened,
     threshold_text,
     tokens_text,
@@ -97,10 +100,14 @@ class _TextReport:
         yield terminal_line(suite.suite)
         for number, subject in enumerate(suite.subjects):
             yield terminal_line(f"  {subject.id}: {counts_text(subject.counts)}")
+            cases = self._report.cases(place, number)
+            limit = None if self._all else SHOWN_REPEATS
+            for line in repeats_text(subject, cases, limit=limit):
+                yield f"    {line}"
             checks = checks_text(subject)
             if checks is not None:
                 yield f"    {checks}"
-            yield from self._cases(self._report.cases(place, number))
+            yield from self._cases(cases)
         several = len(suite.subjects) > 1
         for threshold in suite.thresholds:
             wrong = threshold_text(threshold, name_subject=several)
@@ -168,8 +175,10 @@ class _TextReport:
         return groups, others
 
     def _case(self, case: CaseResult) -> Iterator[str]:
-        yield self._marked(case.outcome.value, f"  {terminal_text(case.id)}", indent=4)
-        lines = list(_row_lines(case))
+        passed = passed_text(case)
+        said = terminal_text(case.id) if passed is None else f"{terminal_text(case.id)}  {passed}"
+        yield self._marked(case.outcome.value, f"  {said}", indent=4)
+        lines = case_findings(case)
         limit = len(lines) if self._all else _LINES_OF_A_CASE
         for line in lines[:limit]:
             yield terminal_line(f"      {line}")
@@ -186,20 +195,6 @@ class _TextReport:
 
 def _has_errored_checks(case: CaseResult) -> bool:
     return any(row.outcome is Outcome.ERRORED and row.error is None for row in case.rows)
-
-
-def _row_lines(case: CaseResult) -> Iterator[str]:
-    """What is wrong with each row of a case; escaped."""
-    for row in case.rows:
-        if row.outcome is Outcome.PASSED:
-            continue
-        repeat = f"repeat {row.repeat}: " if len(case.rows) > 1 else ""
-        if row.error is not None:
-            message = shortened(row.error.message, MESSAGE_LENGTH)
-            yield f"{repeat}{terminal_text(row.error.code)}: {message}"
-        for check in row.checks:
-            if check.outcome is not Outcome.PASSED:
-                yield f"{repeat}{check_text(check)}"
 
 
 def _wrapped(ids: Iterable[str], *, indent: int) -> Iterator[str]:

@@ -1,12 +1,14 @@
-"""Numbers, values and results of checks in words, ready to be printed on a terminal."""
+"""Numbers, values and results in words, the same in every format; data in them is escaped."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
+from proctor.protocols import Cases
 from proctor.records import (
     CacheReport,
+    CaseResult,
     Check,
     Cost,
     Counts,
@@ -19,23 +21,33 @@ from proctor.records import (
     encode_json,
 )
 from proctor.rendering.escaping import terminal_text
+from proctor.statistics import is_barely_passing, is_flaky, percent
 
 VALUE_LENGTH = 200
 MESSAGE_LENGTH = 1_000
+SHOWN_REPEATS = 20
+"""How many repeats of a subject are shown unless all are asked for."""
+
+_SHOWN_RANGES = 8
 
 _JSON_ESCAPE = re.compile(r"\\(?:u00([0-9a-f]{2})|.)")
-_AT_LEAST = frozenset({"minMeasured", "passRate"})
+_AT_LEAST = frozenset({"minMeasured", "passAtK", "passHatK", "passRate"})
 
 
-def number_text(value: float) -> str:
-    """A number with at most six digits, which is never rounded to a whole one it is not.
+def number_text(value: float, *, digits: int = 6) -> str:
+    """A number with at most so many digits, which is never rounded to a whole one it is not.
 
     Example:
         >>> number_text(1 / 3), number_text(1.0), number_text(0.99999999)
         ('0.333333', '1', '0.99999999')
     """
-    short = format(value, ".6g")
+    short = format(value, f".{digits}g")
     return repr(value) if float(short).is_integer() and float(short) != value else short
+
+
+def share_text(value: float | None) -> str:
+    """A share of 1 with four digits, `n/a` when there is none."""
+    return "n/a" if value is None else number_text(value, digits=4)
 
 
 def money_text(usd: float) -> str:
@@ -104,6 +116,83 @@ def _explanation(check: Check) -> str:
     return f"{shortened(place, VALUE_LENGTH)}: {said}" if place else said
 
 
+def case_findings(case: CaseResult) -> list[str]:
+    """What is wrong with the rows of a case, each thing once with the repeats it is true of."""
+    found: dict[str, list[int]] = {}
+    for row in case.rows:
+        if row.outcome is Outcome.PASSED:
+            continue
+        if row.error is not None:
+            message = shortened(row.error.message, MESSAGE_LENGTH)
+            said = f"{terminal_text(row.error.code)}: {message}"
+            found.setdefault(said, []).append(row.repeat)
+        for check in row.checks:
+            if check.outcome is not Outcome.PASSED:
+                found.setdefault(check_text(check), []).append(row.repeat)
+    if len(case.rows) == 1:
+        return list(found)
+    return [f"{_repeats(numbers)}: {said}" for said, numbers in found.items()]
+
+
+def _repeats(numbers: Sequence[int]) -> str:
+    """Rising numbers of repeats, neighbours drawn together."""
+    if len(numbers) == 1:
+        return f"repeat {numbers[0]}"
+    ranges: list[tuple[int, int]] = []
+    for number in numbers:
+        if ranges and number == ranges[-1][1] + 1:
+            ranges[-1] = (ranges[-1][0], number)
+        else:
+            ranges.append((number, number))
+    shown = ranges[:_SHOWN_RANGES]
+    text = ", ".join(f"{low}" if low == high else f"{low}-{high}" for low, high in shown)
+    more = len(numbers) - sum(high - low + 1 for low, high in shown)
+    return f"repeats {text} and {more} more" if more else f"repeats {text}"
+
+
+def passed_text(case: CaseResult) -> str | None:
+    """How many rows of a repeated case passed; None for a case of one row."""
+    rows = len(case.rows)
+    if rows == 1:
+        return None
+    measured = sum(unit.n for unit in case.units)
+    text = f"passed {sum(unit.passed for unit in case.units)}/{measured}"
+    return text if measured == rows else f"{text} ({measured} of {rows} measured)"
+
+
+def repeats_text(subject: SubjectReport, cases: Cases, *, limit: int | None) -> Iterator[str]:
+    """What repeats say of a subject; nothing when rows were not repeated.
+
+    Args:
+        subject: The subject.
+        cases: Its cases.
+        limit: How many repeats are shown one by one, None for all.
+    """
+    if len(subject.per_repeat) < 2:
+        return
+    rates = [percent(each.passed, each.measured) for each in subject.per_repeat[:limit]]
+    text = " / ".join("n/a" if rate is None else f"{rate}%" for rate in rates)
+    more = len(subject.per_repeat) - len(rates)
+    yield f"per repeat: {text} and {more} more" if more else f"per repeat: {text}"
+    at, hat = subject.pass_at_k[-1], subject.pass_hat_k[-1]
+    text = f"pass@{at.k} {share_text(at.value)}, pass^{hat.k} {share_text(hat.value)}"
+    if at.not_available:
+        text += f" ({at.units} of {at.units + at.not_available} cases have {at.k} measured rows)"
+    flaky, barely = unsteady(cases)
+    yield f"{text}, {flaky} flaky, {barely} barely passing"
+
+
+def unsteady(cases: Cases) -> tuple[int, int]:
+    """How many units are flaky, and how many are barely passing."""
+    flaky = barely = 0
+    # Both have a row that failed, so their cases failed, and no other has to be read.
+    for case in cases.having(Outcome.FAILED):
+        for unit in case.units:
+            flaky += is_flaky(unit.passed, unit.n)
+            barely += is_barely_passing(unit.passed, unit.n)
+    return flaky, barely
+
+
 def counts_text(counts: Counts) -> str:
     """Rows by outcome, with how many could be measured when it was not all of them."""
     measured = counts.passed + counts.failed
@@ -150,14 +239,16 @@ def threshold_text(threshold: ThresholdReport, *, name_subject: bool) -> str | N
         return None
     show = money_text if threshold.name == "maxCostUsd" else number_text
     bound = "at least" if threshold.name in _AT_LEAST else "at most"
-    name = threshold.name
+    name, bar = threshold.name, threshold.limit
+    if isinstance(bar, dict):
+        name, bar = f"{name} at k = {bar['k']}", bar["min"]
     if name_subject and threshold.subject is not None:
         name = f"{name} of {terminal_text(threshold.subject)}"
     if threshold.actual is None:
-        return f"not available: {name}, {bound} {show(threshold.limit)} is asked for"
-    actual, limit = show(threshold.actual), show(threshold.limit)
+        return f"not available: {name}, {bound} {show(bar)} is asked for"
+    actual, limit = show(threshold.actual), show(bar)
     if actual == limit:
-        actual, limit = repr(threshold.actual), repr(threshold.limit)
+        actual, limit = repr(threshold.actual), repr(bar)
     return f"not met: {name} is {actual}, {bound} {limit} is asked for"
 
 

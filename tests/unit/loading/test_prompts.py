@@ -174,7 +174,63 @@ def test_system_then_user_is_the_same_prompt_as_two_messages():
     assert bundle(pair) == bundle(listed)
 
 
+TOOLS = """\
+tools:
+  - name: find_order
+    description: Finds an order
+    parameters: {type: object, properties: {id: {type: string, description: Its number}}}
+user: Hi
+"""
+
+
+def test_bundle_hash_holds_tools_with_their_descriptions():
+    canonical = (
+        '{"inputs":{},"messages":[{"content":"Hi","role":"user"}],"output":null,"tools":['
+        '{"description":"Finds an order","name":"find_order","parameters":{"properties":{"id":'
+        '{"description":"Its number","type":"string"}},"type":"object"}}]}'
+    )
+    assert bundle(TOOLS) == sha256(canonical.encode()).hexdigest()
+    assert bundle("tools: []\nuser: Hi\n") == bundle("user: Hi\n")
+    assert bundle(TOOLS.replace("Finds", "Looks up")) != bundle(TOOLS)
+    assert bundle(TOOLS.replace("Its number", "Number")) != bundle(TOOLS)
+
+
 # What a prompt holds
+
+
+def test_tools_are_read_as_written():
+    (tool,) = prompt(TOOLS).tools
+    assert (tool.name, tool.description) == ("find_order", "Finds an order")
+    assert tool.parameters["properties"] == {"id": {"type": "string", "description": "Its number"}}
+    assert prompt("user: Hi\n").tools == ()
+
+
+def test_what_tools_say_is_no_template():
+    text = TOOLS.replace("Finds an order", "Finds {{order}}")
+    assert prompt(text).tools[0].description == "Finds {{order}}"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problems"),
+    [
+        ("find_order", "find order", ["2: P6204: `tools[0].name`: expected `str` matching regex"]),
+        ("  - name: find_order\n    d", "  - d", ["2: P6204: the key `name` is missing"]),
+        ("parameters:", "parametres:", ["2: P6204: the key `par", "4: P6204: unknown key `par"]),
+        ("type: object", "type: array", ["4: P6204: the parameters of the tool `find_order`"]),
+        ("type: object, ", "", ["4: P6204: the parameters of the tool `find_order`"]),
+        ("    desc", "    type: web_search\n    desc", ["3: P6204: unknown key `type`"]),
+        (
+            "user: Hi",
+            "  - {name: find_order, parameters: {type: object}}\nuser: Hi",
+            ["5: P6204: two tools are called `find_order`"],
+        ),
+    ],
+)
+def test_a_tool_that_cannot_be_offered_says_why(old, new, problems):
+    found = sorted(problems_of(TOOLS.replace(old, new, 1)))
+    assert len(found) == len(problems)
+    for problem, start in zip(found, problems, strict=True):
+        assert problem.startswith(start)
 
 
 def test_a_prompt_as_it_is_read():
@@ -225,7 +281,7 @@ def test_a_model_is_named_by_provider_and_name(ref):
     [
         ("- user: Hi\n", ["1: P6204: the file must be a mapping, not a list"]),
         ("usr: Hi\n", ["1: P6204: unknown key `usr`"]),
-        ("user: Hi\ntools: []\n", ["2: P6204: unknown key `tools`"]),
+        ("user: Hi\ntool: []\n", ["2: P6204: unknown key `tool`"]),
         ("system: Be kind.\n", ["1: P6204: there is nothing to send"]),
         ("user:\n", ["1: P6204: there is nothing to send"]),
         ("messages: []\n", ["1: P6204: there is nothing to send"]),
@@ -399,7 +455,7 @@ def test_ids_are_the_files_of_the_folder_and_none_below_it(tmp_path):
         "prompts/a.prompt.yaml",
         "prompts/old/c.prompt.yaml",
         "prompts/notes.yaml",
-        "prompts/d.prompt.yml",
+        "prompts/d.prompt.json",
         "prompts/.e.prompt.yaml",
         "other/f.prompt.yaml",
     ):

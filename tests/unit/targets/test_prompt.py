@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from proctor.loading.datasets import load_dataset
+from proctor.loading.foreign_prompts import parse_github_prompt
 from proctor.loading.prompts import Prompts, parse_prompt
 from proctor.loading.rules import SuiteRules
 from proctor.loading.yaml import parse_yaml
@@ -150,3 +151,22 @@ def test_a_case_without_a_value_that_the_template_uses_cannot_be_sent():
     text = "model: {ref: a/b}\ninputs: {a: {type: string, optional: true}}\nuser: '{{a}}'\n"
     with pytest.raises(MissingValue):
         target(text).request(Case("a", {}))
+
+
+def test_tools_are_offered_with_the_request():
+    text = "tools: [{name: look, parameters: {type: object}}]\nmodel: {ref: a/b}\nuser: Hi\n"
+    (tool,) = target(text).request(Case("a", {})).tools
+    assert (tool.name, tool.parameters) == ("look", {"type": "object"})
+
+
+def test_a_schema_of_the_file_is_the_output_contract():
+    text = """\
+messages: [{role: user, content: Hi}]
+model: openai/x
+responseFormat: json_schema
+jsonSchema: '{"type": "object", "title": "Answer"}'
+"""
+    loaded, problems = parse_github_prompt(parse_yaml(text.encode(), "p.prompt.yml"), "p")
+    assert problems == []
+    schema = target_of(loaded).request(Case("a", {})).output_schema
+    assert schema == {"type": "object", "title": "Answer"}

@@ -1,0 +1,79 @@
+"""A live run from the command line: providers, the run's folder, Ctrl-C."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+
+from proctor.cassette_files import CassetteFolder
+from proctor.cassettes import CacheMode
+from proctor.cli.output import Output
+from proctor.cli.run_options import RunOptions
+from proctor.clock import Clock
+from proctor.config import Config
+from proctor.evaluation import SelectedSuite, evaluate
+from proctor.providers.access import open_providers
+from proctor.recording import LiveOptions, LiveSession
+from proctor.records import RenderOptions
+from proctor.rendering.report_json import render_json
+from proctor.reporting import RunReport
+from proctor.run_folders import new_run_folder
+from proctor.running.engine import Stop
+from proctor.safe_io import write_whole
+
+
+def run_live(
+    options: RunOptions,
+    selected: Sequence[SelectedSuite],
+    *,
+    folder: CassetteFolder,
+    config: Config,
+    output: Output,
+) -> RunReport:
+    """Ask for answers, record them, and make the report.
+
+    Ctrl-C once lets calls in flight finish for 10 seconds and keeps what came; twice stops now. The
+    report is also written into the run's folder.
+    """
+    clock = Clock()
+    refs = {one.target.subject.model.ref for suite in selected for one in suite.subjects}
+    names = {ref.partition("/")[0] for ref in refs}
+    providers = open_providers(names, config.values.providers, root=config.root, clock=clock)
+    run = new_run_folder(config.root, clock)
+    stop = Stop()
+    with _stopping_at_ctrl_c(stop, output):
+        session = LiveSession(
+            folder,
+            [(one.suite, one.plan) for one in selected],
+            providers=providers,
+            run=run,
+            options=LiveOptions(
+                mode=CacheMode(options.cache),
+                concurrency=config.values.concurrency,
+                timeout_s=options.timeout,
+            ),
+            stop=stop,
+            clock=clock,
+        )
+        with closing(session):
+            report = evaluate(config, selected, session, answers=not options.no_answers)
+    write_whole(run.folder / "report.json", render_json(report, RenderOptions()))
+    if stop.requested:
+        output.note("stopped; what was received is stored. `--cache record` continues")
+    return report
+
+
+@contextmanager
+def _stopping_at_ctrl_c(stop: Stop, output: Output) -> Iterator[None]:
+    def stop_once(number: int, frame: object) -> None:
+        if stop.requested:
+            raise KeyboardInterrupt
+        stop.request()
+        output.note("stopping: calls in flight have 10 s; Ctrl-C again stops now")
+
+    before = signal.signal(signal.SIGINT, stop_once)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

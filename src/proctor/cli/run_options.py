@@ -1,0 +1,169 @@
+"""The options of `proctor run`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from msgspec import Struct
+
+from proctor.cassettes import CacheMode
+from proctor.registry import renderers
+from proctor.report_files import cases_not_passed
+from proctor.selecting import Selection
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+FILE = click.Path(path_type=Path)
+
+
+class RunOptions(Struct, frozen=True, kw_only=True):
+    """What was given to `proctor run`, by the names of its options."""
+
+    suites: tuple[str, ...]
+    cwd: Path | None
+    cache: str
+    cassettes: Path | None
+    dry_run: bool
+    concurrency: int | None
+    timeout: float
+    case: tuple[str, ...]
+    tag: tuple[str, ...]
+    model: tuple[str, ...]
+    prompt: tuple[str, ...]
+    filter: str | None
+    exclude: str | None
+    first: int | None
+    failed_in: Path | None
+    repeats: int | None
+    max_cases: int | None
+    format: str
+    out: Path | None
+    report_dir: Path | None
+    no_answers: bool
+    all: bool
+    exit_zero: bool
+    verify: Path | None
+
+    def path(self, given: Path) -> Path:
+        """A path given as an option: relative ones start at `--cwd`, or where the user is."""
+        return (self.cwd or Path.cwd()) / given
+
+    def selection(self) -> Selection:
+        """What was selected.
+
+        Raises:
+            ReportError: P6901 when the report of `--failed-in` cannot be read.
+        """
+        failed = None if self.failed_in is None else cases_not_passed(self.path(self.failed_in))
+        return Selection(
+            cases=self.case,
+            tags=self.tag,
+            models=self.model,
+            prompts=self.prompt,
+            include=_listed(self.filter),
+            exclude=_listed(self.exclude),
+            first=self.first,
+            failed=failed,
+        )
+
+
+def _listed(text: str | None) -> tuple[str, ...]:
+    return tuple(part for part in (text or "").split(",") if part)
+
+
+_OPTIONS = (
+    click.option(
+        "--cache",
+        type=click.Choice([mode.value for mode in CacheMode]),
+        default=CacheMode.REPLAY.value,
+        show_default=True,
+        help="Where answers come from: recordings only; recordings, asking for what is missing; "
+        "asking for everything and recording it; asking and recording nothing.",
+    ),
+    click.option(
+        "--cassettes", metavar="DIR", type=FILE, help="Use the recordings of another folder."
+    ),
+    click.option("--dry-run", is_flag=True, help="Say what would be asked, and ask nothing."),
+    click.option(
+        "--concurrency",
+        metavar="N",
+        type=click.IntRange(1, 1_024),
+        help="Calls in flight at most. A replay waits for nothing and is the same at any value.",
+    ),
+    click.option(
+        "--timeout",
+        metavar="S",
+        type=click.FloatRange(0.001, 86_400),
+        default=120.0,
+        show_default=True,
+        help="Seconds one reply may take in all.",
+    ),
+    click.option("--case", metavar="GLOB", multiple=True, help="Only cases with such an id."),
+    click.option("--tag", metavar="T", multiple=True, help="Only cases with this tag."),
+    click.option("--model", metavar="REF", multiple=True, help="Only subjects on this model."),
+    click.option("--prompt", metavar="ID", multiple=True, help="Only subjects with this prompt."),
+    click.option(
+        "--filter",
+        metavar="A,B",
+        help="Only what has one of these in the suite's name or the case's id.",
+    ),
+    click.option("--exclude", metavar="A,B", help="Nothing that has one of these in either."),
+    click.option(
+        "--first", metavar="N", type=click.IntRange(1), help="Only the first N cases of a suite."
+    ),
+    click.option(
+        "--failed-in",
+        metavar="REPORT",
+        type=FILE,
+        help="Only cases that did not pass in this JSON report.",
+    ),
+    click.option(
+        "--repeats",
+        metavar="N",
+        type=click.IntRange(1, 1_000),
+        help="Repeat each row N times, whatever the suites say.",
+    ),
+    click.option(
+        "--max-cases",
+        metavar="N",
+        type=click.IntRange(1, 1_000_000),
+        help="How many cases a dataset may have.  [default: 1000]",
+    ),
+    click.option(
+        "--format",
+        type=click.Choice(renderers.names()),
+        default="text",
+        show_default=True,
+        help="What is printed.",
+    ),
+    click.option("--out", metavar="FILE", type=FILE, help="Also write it to a file."),
+    click.option(
+        "--report-dir",
+        metavar="DIR",
+        type=FILE,
+        help="Write one JSON report per suite into this folder.",
+    ),
+    click.option(
+        "--no-answers",
+        is_flag=True,
+        help="Leave answers, inputs, expected values, evidence and reasons out of the report.",
+    ),
+    click.option("--all", is_flag=True, help="Show every case, not only the first 20."),
+    click.option("--exit-zero", is_flag=True, help="Exit with 0 where it would be 1 or 3."),
+    click.option(
+        "--verify",
+        metavar="REPORT",
+        type=FILE,
+        help="Replay, and exit with 1 unless the JSON report has the same bytes.",
+    ),
+)
+
+
+def run_options(command: Command) -> Command:
+    """Every option of `proctor run`, in the order of its help."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command

@@ -1,0 +1,94 @@
+"""Answers of one subject from a cassette, and how a call that has none differs from what it has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from proctor.canonical import canonical_json
+from proctor.cassettes import Cassette, answer_keys, shortened
+from proctor.errors import CassetteError
+from proctor.records import Answered, Call, CallKind, Json, JsonObject, Recording, Subject
+
+MAX_TAKES_SHOWN = 8
+
+
+class Replay:
+    """Answers the calls of one subject from a cassette, and from nothing else.
+
+    Args:
+        cassette: The recordings.
+        subject: Who is asked.
+        command: The command that would record what is missing.
+    """
+
+    def __init__(self, cassette: Cassette, subject: Subject, command: str) -> None:
+        self._cassette = cassette
+        self._subject = subject
+        self._command = command
+        self._keys = answer_keys(subject)
+
+    def answer(self, call: Call) -> Answered:
+        """The recorded answer to one row.
+
+        Raises:
+            CassetteError: P6402 when there is none, saying how the nearest recording differs.
+        """
+        found = self._cassette.find(self._keys.key(call.inputs_sha256, call.take))
+        if found is None:
+            why = explain_miss(self._cassette, self._subject, call)
+            raise CassetteError(
+                f"no recording: {why}", code="P6402", hint=f"`{self._command}` records it"
+            )
+        return found
+
+
+def explain_miss(cassette: Cassette, subject: Subject, call: Call) -> str:
+    """Why a call has no recording: what differs from the nearest one of the same case."""
+    if cassette.is_missing:
+        return f"no cassette at {cassette.shown}"
+    candidates = list(cassette.of_case(CallKind.ANSWER, call.case))
+    if not candidates:
+        return f"this case is not in {cassette.shown}"
+    differences = [_differences(one, subject, call) for one in candidates]
+    nearest = min(differences, key=len)
+    if nearest:
+        return ", ".join(nearest)
+    takes = [one.take for one, differs in zip(candidates, differences, strict=True) if not differs]
+    return f"recorded {_spell_takes(takes)}, asked for {call.take}"
+
+
+def _differences(recording: Recording, subject: Subject, call: Call) -> list[str]:
+    parts = recording.parts
+    differences: list[str] = []
+    if parts.prompt != subject.prompt.bundle_sha256:
+        differences.append("prompt changed")
+    if parts.inputs != call.inputs_sha256:
+        differences.append("inputs changed")
+    if recording.model != subject.model.ref:
+        differences.append(f"model {shortened(recording.model)} -> {subject.model.ref}")
+    return differences + list(_changed_params(parts.params, subject.model.params))
+
+
+def _changed_params(recorded: JsonObject, asked: JsonObject) -> Iterator[str]:
+    for name in sorted({*recorded, *asked}):
+        before, now = _spell(recorded, name), _spell(asked, name)
+        if before != now:
+            yield f"{shortened(name)} {shortened(before)} -> {shortened(now)}"
+
+
+def _spell(params: JsonObject, name: str) -> str:
+    if name not in params:
+        return "not set"
+    value: Json = params[name]
+    return canonical_json(value).decode("utf-8")
+
+
+def _spell_takes(takes: Iterable[int]) -> str:
+    ordered = sorted(takes)
+    first, last, more = ordered[0], ordered[-1], len(ordered) - MAX_TAKES_SHOWN
+    if first == last:
+        return f"take {first}"
+    if last - first == len(ordered) - 1:
+        return f"takes {first}-{last}"
+    shown = ", ".join(map(str, ordered[:MAX_TAKES_SHOWN]))
+    return f"takes {shown} and {more} more" if more > 0 else f"takes {shown}"

@@ -1,0 +1,89 @@
+"""Reading reports again. A report is somebody's claim: its shape is checked before it is used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from proctor.errors import ReportError
+from proctor.records import REPORT_SCHEMA, Outcome
+from proctor.safe_io import open_regular, reason_of
+from proctor.strict_json import JsonProblem, parse_json
+
+MAX_REPORT = 1024 * 1024 * 1024
+_MAX_DEPTH = 256
+
+
+class _Case(Struct):
+    id: str
+    outcome: Outcome
+
+
+class _Subject(Struct):
+    cases: list[_Case]
+
+
+class _Suite(Struct):
+    suite: str
+    subjects: list[_Subject]
+
+
+class _Report(Struct):
+    schema: str
+    suites: list[_Suite]
+
+
+def read_report_bytes(path: Path) -> bytes:
+    """The bytes of a report file.
+
+    Raises:
+        ReportError: P6901 when it cannot be read or is larger than 1 GiB.
+        FileError: P6805 for a link, folder or device.
+    """
+    try:
+        with open_regular(path) as file:
+            data = file.read(MAX_REPORT + 1)
+    except OSError as error:
+        raise ReportError(
+            f"the report `{path.name}` cannot be read: {reason_of(error)}",
+            code="P6901",
+            hint="name a file that `proctor run --format json --out FILE` wrote",
+            where=str(path),
+        ) from error
+    if len(data) > MAX_REPORT:
+        raise ReportError(f"`{path.name}` is larger than 1 GiB", code="P6901", where=str(path))
+    return data
+
+
+def cases_not_passed(path: Path) -> dict[str, frozenset[str]]:
+    """Per suite of a report the ids of the cases that did not pass for some subject.
+
+    Raises:
+        ReportError: P6901 when it is not a report of this version.
+    """
+    data = read_report_bytes(path)
+    try:
+        report = msgspec.convert(parse_json(data, max_depth=_MAX_DEPTH), _Report)
+    except (JsonProblem, msgspec.ValidationError) as problem:
+        said = str(problem)
+        raise ReportError(
+            f"`{path.name}` is not a report: {said[:1].lower()}{said[1:]}",
+            code="P6901",
+            hint="name a file that `proctor run --format json --out FILE` wrote",
+            where=str(path),
+        ) from None
+    if report.schema != REPORT_SCHEMA:
+        raise ReportError(
+            f"`{path.name}` is not a report of the format `{REPORT_SCHEMA}`",
+            code="P6901",
+            hint="make it again with this version of Proctor",
+            where=str(path),
+        )
+    failed: dict[str, set[str]] = {}
+    for suite in report.suites:
+        for subject in suite.subjects:
+            ids = (case.id for case in subject.cases if case.outcome is not Outcome.PASSED)
+            failed.setdefault(suite.suite, set()).update(ids)
+    return {suite: frozenset(ids) for suite, ids in failed.items()}

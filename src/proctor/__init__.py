@@ -11,7 +11,8 @@ from proctor.version import VERSION as __version__
 
 if TYPE_CHECKING:
     from proctor.errors import ExitCode, ProctorError
-    from proctor.protocols import Assertion, AssertionKind, Scope
+    from proctor.protocols import Assertion, AssertionKind, Provider, Scope
+    from proctor.providers.scripted import ScriptedAnswer, ScriptedProvider
     from proctor.records import (
         Answer,
         Answered,
@@ -34,7 +35,10 @@ __all__ = [
     "ExitCode",
     "Outcome",
     "ProctorError",
+    "Provider",
     "Scope",
+    "ScriptedAnswer",
+    "ScriptedProvider",
     "Severity",
     "Verdict",
     "__version__",
@@ -45,7 +49,10 @@ _HOME = {
     "AssertionKind": "protocols",
     "ExitCode": "errors",
     "ProctorError": "errors",
+    "Provider": "protocols",
     "Scope": "protocols",
+    "ScriptedAnswer": "providers.scripted",
+    "ScriptedProvider": "providers.scripted",
 }
 
 

@@ -57,9 +57,12 @@ def parse_json(data: bytes | str, *, max_depth: int = MAX_DEPTH) -> Json:
     text = data if isinstance(data, str) else decode_utf8(data)
     if text.startswith("\ufeff"):
         raise _byte_order_mark()
-    decode = _decode if len(text) <= MAX_DIGITS else _decode_long
+    decoder = _decoder if len(text) <= MAX_DIGITS else _decoder_of_long_texts
     try:
-        value = decode(text)
+        # `decode` does the same but looks for white space at both ends with regular expressions.
+        value, end = decoder.raw_decode(text) if text[:1] in _OPENING else (None, -1)
+        if end != len(text):
+            value = decoder.decode(text)
     except JsonProblem:
         raise
     except json.JSONDecodeError as error:
@@ -148,17 +151,16 @@ def _constant(name: str) -> float:
     raise JsonProblem(JsonFault.NOT_FINITE, f"has `{name}`, which is not JSON")
 
 
-_decode = json.JSONDecoder(
-    object_pairs_hook=_object, parse_float=_float, parse_constant=_constant
-).decode
+_OPENING = ("{", "[")
+_decoder = json.JSONDecoder(object_pairs_hook=_object, parse_float=_float, parse_constant=_constant)
 
 # Checks the digits itself, because the interpreter's limit can be set from outside.
-_decode_long = json.JSONDecoder(
+_decoder_of_long_texts = json.JSONDecoder(
     object_pairs_hook=_object,
     parse_float=_float,
     parse_int=_integer,
     parse_constant=_constant,
-).decode
+)
 
 
 def _explain(error: json.JSONDecodeError, text: str) -> JsonProblem:

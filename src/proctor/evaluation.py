@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from proctor.aggregating import SubjectTally, SuiteFacts, SuiteTally, report_head
 from proctor.config import Config
-from proctor.errors import UsageError
-from proctor.pipeline import Exam, ReadySubject, ReadySuite
+from proctor.errors import UsageError, raise_all
+from proctor.pipeline import Exam, ReadySubject, ReadySuite, prepare_checks
 from proctor.planning import Plan, plan_rows, worst_cost_usd
 from proctor.protocols import PlannedRow, RanRow
 from proctor.records import CaseResult, DatasetReport, RowResult
@@ -27,8 +27,8 @@ class Session(Protocol):
 
     def rows(
         self, suite: str, subject: ReadySubject, rows: Iterable[PlannedRow], timed_out: set[str]
-    ) -> Iterator[RanRow]:
-        """Run the rows of one subject and yield them in order.
+    ) -> Iterator[list[RanRow]]:
+        """Run the rows of one subject and yield them in order, a few at a time.
 
         Args:
             suite: The suite's name.
@@ -94,7 +94,11 @@ def evaluate(
 
     Returns:
         The report, whatever its verdict.
+
+    Raises:
+        SuiteError: P6201 when an assertion cannot get ready; no row has been run.
     """
+    raise_all([problem for one in suites for problem in prepare_checks(one.suite, one.subjects)])
     store = SpoolStore()
     tallies: list[SuiteTally] = []
     spools: list[list[CaseSpool]] = []
@@ -151,24 +155,39 @@ class _SubjectRun(Struct, frozen=True):
 
 def _run_subject(run: _SubjectRun, tally: SubjectTally, spool: CaseSpool) -> CaseSpool:
     definition = run.selected.suite.definition
-    target = run.subject.target
-    price = run.config.values.prices.get(target.subject.model.ref)
-    cost_matters = definition.thresholds.max_cost_usd is not None
     planned = _planned_rows(run.selected)
-    last: PlannedRow | None = None
-    rows: list[RowResult] = []
-    for ran in run.session.rows(definition.name, run.subject, planned, tally.timed_out):
-        if last is not None and ran.planned.place != last.place:
-            spool.add(_entry(tally, last, rows, answers=run.answers))
-            rows = []
-        last = ran.planned
-        worst = None
-        if cost_matters and ran.result.cost_usd is None and target.is_prepared:
-            worst = worst_cost_usd(target.request(ran.planned.case), price)
-        rows.append(tally.add(ran.result, worst_cost_usd=worst, asked=ran.asked))
-    if last is not None:
-        spool.add(_entry(tally, last, rows, answers=run.answers))
+    case: _OpenCase | None = None
+    for batch in run.session.rows(definition.name, run.subject, planned, tally.timed_out):
+        rows = [_counted(run, tally, ran) for ran in batch]
+        finished: list[_OpenCase] = []
+        for ran, row in zip(batch, rows, strict=True):
+            if case is None or ran.planned.place != case.planned.place:
+                finished += [] if case is None else [case]
+                case = _OpenCase(ran.planned, [])
+            case.rows.append(row)
+        entries = [_entry(tally, one, answers=run.answers) for one in finished]
+        for entry in entries:
+            spool.add(entry)
+    if case is not None:
+        spool.add(_entry(tally, case, answers=run.answers))
     return spool
+
+
+class _OpenCase(Struct, frozen=True, gc=False):
+    """A case whose rows are still coming."""
+
+    planned: PlannedRow
+    rows: list[RowResult]
+
+
+def _counted(run: _SubjectRun, tally: SubjectTally, ran: RanRow) -> RowResult:
+    worst = None
+    target = run.subject.target
+    cost_matters = run.selected.suite.definition.thresholds.max_cost_usd is not None
+    if cost_matters and ran.result.cost_usd is None and target.is_prepared:
+        price = run.config.values.prices.get(target.subject.model.ref)
+        worst = worst_cost_usd(target.request(ran.planned.case), price)
+    return tally.add(ran.result, worst_cost_usd=worst, asked=ran.asked)
 
 
 def _planned_rows(selected: SelectedSuite) -> Iterator[PlannedRow]:
@@ -179,10 +198,8 @@ def _planned_rows(selected: SelectedSuite) -> Iterator[PlannedRow]:
         yield PlannedRow(place, case, repeat)
 
 
-def _entry(
-    tally: SubjectTally, planned: PlannedRow, rows: list[RowResult], *, answers: bool
-) -> CaseResult:
-    entry = tally.add_case(planned.case, index=planned.place, rows=rows)
+def _entry(tally: SubjectTally, case: _OpenCase, *, answers: bool) -> CaseResult:
+    entry = tally.add_case(case.planned.case, index=case.planned.place, rows=case.rows)
     return entry if answers else _without_content(entry)
 
 

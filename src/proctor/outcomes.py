@@ -1,4 +1,4 @@
-"""What became of a row, from its checks: the one rule that running and aggregating share."""
+"""What checks make of a row: the rules that running and aggregating share."""
 
 from __future__ import annotations
 
@@ -8,6 +8,17 @@ from proctor.records import Check, Outcome, RowError, Severity
 
 # Looked up once: every row comes through here, and a member of an enum is slow to reach.
 _PASSED, _FAILED, _FAIL = Outcome.PASSED, Outcome.FAILED, Severity.FAIL
+
+TIMED_OUT = "timed_out"
+"""The reason of a check that ran out of time, and of every later one of its assertion."""
+
+
+def ran_out_of_time(check: Check) -> bool:
+    """Whether a check failed because it took too long."""
+    reason = check.reason
+    if check.outcome is not _FAILED or reason is None:
+        return False
+    return reason == TIMED_OUT or reason.startswith(f"{TIMED_OUT}:")
 
 
 def row_outcome(checks: Iterable[Check], error: RowError | None) -> Outcome:

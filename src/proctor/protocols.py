@@ -6,9 +6,11 @@ part needs comes in through the arguments.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
-from typing import ClassVar, NamedTuple, Protocol
+from collections.abc import Container, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
+from proctor.errors import ProctorError
 from proctor.records import (
     Answered,
     AssertionSpec,
@@ -96,6 +98,10 @@ class LiveSource(Protocol):
 class Scope(Protocol):
     """What an assertion may ask for while it is being compiled."""
 
+    root: Path
+    """The project's folder."""
+    allow_code: bool
+    """Whether code of the project may run."""
     output_schema: JsonObject | None
     """The output contract of the prompt as a JSON Schema, None for free text."""
     regex_timeout_s: float
@@ -116,6 +122,15 @@ class Assertion(Protocol):
 
     def check(self, answered: Answered, case: Case) -> Check:
         """Judge one answer. A wrong answer is a failed check, never an exception."""
+        ...
+
+
+@runtime_checkable
+class Preparing(Protocol):
+    """A compiled assertion that has something to do before the first row is run."""
+
+    def prepare(self) -> Iterator[ProctorError]:
+        """Get ready, and yield what stands in the way. Called once, and never by `lint`."""
         ...
 
 
@@ -142,20 +157,20 @@ class AssertionKind(Protocol):
         ...
 
 
-class RowRunner(Protocol):
-    """Runs one row and never raises for what is wrong with the row itself."""
-
-    def __call__(self, case: Case, repeat: int) -> RowResult:
-        """Answer and check one row."""
-        ...
-
-
 class PlannedRow(NamedTuple):
     """One row that is to be run: the case, its 0-based place and the repeat, from 1."""
 
     place: int
     case: Case
     repeat: int
+
+
+class RowsRunner(Protocol):
+    """Runs rows and never raises for what is wrong with a row itself."""
+
+    def __call__(self, rows: Sequence[PlannedRow]) -> list[RowResult]:
+        """Answer and check some rows; one result each, in their order."""
+        ...
 
 
 class RanRow(NamedTuple):
@@ -170,9 +185,9 @@ class Executor(Protocol):
     """Runs the rows of a plan, in whatever order, and yields them in plan order."""
 
     def run(
-        self, rows: Iterable[PlannedRow], run_row: RowRunner
-    ) -> Iterator[tuple[PlannedRow, RowResult]]:
-        """Yield each row with its result, in the order of `rows`."""
+        self, rows: Iterable[PlannedRow], run_rows: RowsRunner
+    ) -> Iterator[list[tuple[PlannedRow, RowResult]]]:
+        """Yield the rows with their results a few at a time, in the order of `rows`."""
         ...
 
 

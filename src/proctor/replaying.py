@@ -17,7 +17,7 @@ from proctor.pipeline import ReadySubject
 from proctor.planning import Plan
 from proctor.protocols import PlannedRow, RanRow
 from proctor.recorded import Replay
-from proctor.running.row import ReplayedRow, RowChecks
+from proctor.running.row import ReplayedRows, RowChecks
 
 
 class ReplaySession:
@@ -26,6 +26,7 @@ class ReplaySession:
     Args:
         folder: Where the cassettes are.
         suites: The names of the suites.
+        repeats: What `--repeats` said, for the command that would record what is missing.
 
     Raises:
         ProctorError: P6403 or P6404 for cassettes that cannot be used, all problems together.
@@ -33,8 +34,10 @@ class ReplaySession:
 
     mode: str = CacheMode.REPLAY.value
 
-    def __init__(self, folder: CassetteFolder, suites: Sequence[str]) -> None:
-        self._folder = folder
+    def __init__(
+        self, folder: CassetteFolder, suites: Sequence[str], *, repeats: int | None = None
+    ) -> None:
+        self._options = folder.option if repeats is None else f"{folder.option} --repeats {repeats}"
         self._cassettes: dict[str, Cassette] = {}
         problems: list[ProctorError] = []
         with ExitStack() as files:
@@ -52,13 +55,13 @@ class ReplaySession:
 
     def rows(
         self, suite: str, subject: ReadySubject, rows: Iterable[PlannedRow], timed_out: set[str]
-    ) -> Iterator[RanRow]:
-        """Answer each row from the recordings and check it."""
-        command = f"proctor run {suite} --cache record --max-cost USD{self._folder.option}"
+    ) -> Iterator[list[RanRow]]:
+        """Answer the rows from the recordings and check them, a batch at a time."""
+        command = f"proctor run {suite} --cache record --max-cost USD{self._options}"
         source = Replay(self._cassettes[suite], subject.target.subject, command)
-        run_row = ReplayedRow(subject.target, source, RowChecks(subject.checks, timed_out))
-        for planned, result in LocalExecutor().run(rows, run_row):
-            yield RanRow(planned, result, asked=False)
+        run_rows = ReplayedRows(subject.target, source, RowChecks(subject.checks, timed_out))
+        for batch in LocalExecutor().run(rows, run_rows):
+            yield [RanRow(planned, result, asked=False) for planned, result in batch]
 
 
 class PlannedCalls(Struct, frozen=True):

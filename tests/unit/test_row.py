@@ -1,7 +1,7 @@
 import pytest
 
 from proctor.errors import CassetteError, ManyProblems, SuiteError
-from proctor.executors.local import LocalExecutor
+from proctor.executors.local import BATCH, LocalExecutor
 from proctor.protocols import PlannedRow
 from proctor.records import (
     Answer,
@@ -14,7 +14,7 @@ from proctor.records import (
     Severity,
     Usage,
 )
-from proctor.running.row import ReplayedRow, RowChecks
+from proctor.running.row import ReplayedRows, RowChecks
 
 SECRET = "sk-test-000111222333"  # noqa: S105 - a value that must not be shown
 CASE = Case("late-return", {"message": SECRET})
@@ -70,12 +70,13 @@ class FakeChecks:
         return [Check(id=f"c{n}", kind="fake", outcome=one) for n, one in enumerate(self.outcomes)]
 
 
-def runner(*, target=None, source=None, checks=None, timed_out=frozenset()):
-    return ReplayedRow(
+def runner(*, target=None, source=None, checks=None, timed_out=None):
+    rows = ReplayedRows(
         target or FakeTarget(),
         source or FakeSource(),
-        RowChecks(checks or FakeChecks(Outcome.PASSED), timed_out),
+        RowChecks(checks or FakeChecks(Outcome.PASSED), set() if timed_out is None else timed_out),
     )
+    return lambda case, repeat: rows([PlannedRow(0, case, repeat)])[0]
 
 
 def test_a_row_asks_for_the_inputs_of_its_case_and_the_take_of_its_repeat():
@@ -172,16 +173,46 @@ def test_stopping_the_program_passes_through(where, stop):
         runner(**broken[where])(CASE, 1)
 
 
-def test_rows_run_in_plan_order_and_only_when_asked_for():
+def test_rows_run_in_plan_order_and_batches_only_when_asked_for():
     ran = []
 
-    def run_row(case, repeat):
-        ran.append((case.id, repeat))
-        return f"result of {case.id} {repeat}"
+    def run_rows(rows):
+        ran.extend((row.case.id, row.repeat) for row in rows)
+        return [f"result of {row.case.id} {row.repeat}" for row in rows]
 
-    rows = [PlannedRow(n, Case(f"case-{n}", {}), repeat) for n in range(2) for repeat in (1, 2)]
-    running = LocalExecutor().run(iter(rows), run_row)
-    assert next(running) == (rows[0], "result of case-0 1")
-    assert ran == [("case-0", 1)]
-    assert [planned for planned, _ in running] == rows[1:]
-    assert ran == [("case-0", 1), ("case-0", 2), ("case-1", 1), ("case-1", 2)]
+    cases = [Case(f"case-{n}", {}) for n in range(BATCH)]
+    rows = [PlannedRow(n, case, repeat) for n, case in enumerate(cases) for repeat in (1, 2)]
+    running = LocalExecutor().run(iter(rows), run_rows)
+    first = next(running)
+    assert first[0] == (rows[0], "result of case-0 1")
+    assert len(ran) == len(first) == BATCH
+    assert [planned for batch in running for planned, _ in batch] == rows[BATCH:]
+    assert ran == [(row.case.id, row.repeat) for row in rows]
+
+
+def test_one_spoiled_row_leaves_the_others_of_its_batch_alone():
+    class MissesOne(FakeSource):
+        def answer(self, call):
+            if call.take == 2:
+                raise CassetteError("no recording", code="P6402")
+            return super().answer(call)
+
+    rows = ReplayedRows(FakeTarget(), MissesOne(), RowChecks(FakeChecks(Outcome.PASSED), set()))
+    results = rows([PlannedRow(0, CASE, repeat) for repeat in (1, 2, 3)])
+    assert [row.outcome for row in results] == [Outcome.PASSED, Outcome.ERRORED, Outcome.PASSED]
+    assert [row.repeat for row in results] == [1, 2, 3]
+
+
+def test_an_assertion_that_ran_out_of_time_is_known_to_the_next_row_of_the_batch():
+    class Slow(FakeChecks):
+        def run(self, answered, case, timed_out):
+            super().run(answered, case, timed_out)
+            failed = Check(id="slow", kind="fake", outcome=Outcome.FAILED, reason="timed_out")
+            other = Check(id="other", kind="fake", outcome=Outcome.FAILED, reason="no_match")
+            return [failed, other]
+
+    checks, timed_out = Slow(), set()
+    rows = ReplayedRows(FakeTarget(), FakeSource(), RowChecks(checks, timed_out))
+    rows([PlannedRow(0, CASE, repeat) for repeat in (1, 2)])
+    assert [seen for _, _, seen in checks.seen] == [set(), {"slow"}]
+    assert timed_out == {"slow"}

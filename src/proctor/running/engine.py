@@ -7,7 +7,7 @@ no row starts that is more than a window ahead, so what is held stays small.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator
 
 from proctor.protocols import PlannedRow
 from proctor.records import Case, RowResult
@@ -37,12 +37,12 @@ class Stop:
 
 
 class LiveExecutor:
-    """Runs rows on an event loop of its own.
+    """Runs rows on an event loop of its own, closed when they are exhausted or given up.
 
     Args:
         concurrency: How many rows are in flight at most.
-        stop: Ends the run early: rows not started are left out, rows in flight get 10 seconds.
-        grace_s: How long they get.
+        stop: Ends the run early: rows not started are left out, rows in flight may still finish.
+        grace_s: How long they may take for that.
     """
 
     def __init__(self, *, concurrency: int, stop: Stop, grace_s: float = GRACE_S) -> None:
@@ -53,9 +53,10 @@ class LiveExecutor:
 
     def run(
         self, rows: Iterable[PlannedRow], ask_row: AskRow
-    ) -> Iterator[tuple[PlannedRow, RowResult]]:
+    ) -> Generator[tuple[PlannedRow, RowResult], None, None]:
         """Yield each row that finished with its result, in the order of `rows`."""
-        with asyncio.Runner() as runner:
+        # With a factory the runner leaves the caller's current event loop alone.
+        with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
             flight = _Flight(iter(rows), ask_row, self._concurrency, self._window)
             loop = runner.get_loop()
             self._stop.on_request(lambda: loop.call_soon_threadsafe(flight.wake))
@@ -90,12 +91,11 @@ class _Flight:
         self._started = 0
         self._next = 0
         self._exhausted = False
-        self._wakeup: asyncio.Event | None = None
+        self._news = asyncio.Event()
 
-    def wake(self) -> None:
-        """Look at the stop request now."""
-        if self._wakeup is not None:
-            self._wakeup.set()
+    def wake(self, _task: object = None) -> None:
+        """Look again: a row has finished, or a stop is requested."""
+        self._news.set()
 
     async def next_done(self, stop: Stop, grace_s: float) -> list[tuple[PlannedRow, RowResult]]:
         """The next rows in order, at least one; none when there are no more."""
@@ -105,7 +105,9 @@ class _Flight:
             self._start_more()
             if not self._tasks:
                 return []
-            await self._wait()
+            await self._news.wait()
+            self._news.clear()
+            self._collect()
         return ready
 
     async def cancel(self) -> None:
@@ -126,17 +128,10 @@ class _Flight:
                 self._exhausted = True
                 return
             task = asyncio.ensure_future(self._ask_row(row.case, row.repeat))
+            task.add_done_callback(self.wake)
             self._tasks[task] = self._started
             self._planned[self._started] = row
             self._started += 1
-
-    async def _wait(self) -> None:
-        self._wakeup = asyncio.Event()
-        waker = asyncio.ensure_future(self._wakeup.wait())
-        await asyncio.wait({*self._tasks, waker}, return_when=asyncio.FIRST_COMPLETED)
-        self._wakeup = None
-        waker.cancel()
-        self._collect()
 
     def _collect(self) -> None:
         for task in [task for task in self._tasks if task.done()]:

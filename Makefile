@@ -3,6 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 TRIAL := build/wheel-venv
+STARTED := build/started
 EXAMPLE := examples/support-refund
 # Arguments for the benchmark, for example: make bench BENCH="--rounds 1 startup 100"
 BENCH ?=
@@ -10,7 +11,7 @@ BENCH ?=
 BENCH_TYPED := bench/*.py bench/floors/*.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format bench wheel clean
+.PHONY: help setup demo test check format docs bench wheel clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +40,9 @@ format: $(STAMP) ## Rewrite files as the formatter wants them
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+docs: $(STAMP) ## Write docs/cli.md from the help pages
+	$(BIN)/python docs/make_cli.py
+
 bench: $(STAMP) ## Measure whole runs; set PEERS to measure other tools beside them
 	$(BIN)/python bench/run.py $(BENCH)
 
@@ -49,7 +53,11 @@ wheel: $(STAMP) ## Build the wheel and try it in an environment of its own
 	$(TRIAL)/bin/pip install -q --disable-pip-version-check -c constraints.txt dist/*.whl
 	$(TRIAL)/bin/proctor --version
 	$(TRIAL)/bin/proctor run --cwd $(EXAMPLE)
-	rm -rf $(TRIAL)
+	rm -rf $(STARTED)
+	$(TRIAL)/bin/proctor init $(STARTED)
+	$(TRIAL)/bin/proctor run --cwd $(STARTED)
+	$(TRIAL)/bin/proctor explain P6402
+	rm -rf $(TRIAL) $(STARTED)
 
 clean: ## Remove everything these targets make
 	rm -rf $(VENV) build dist htmlcov bench/data bench/out

@@ -16,7 +16,13 @@ MAX_LINES = 450
 MAX_FUNCTION = 60
 MAX_PARAMETERS = 8
 FORBIDDEN_NAMES = {"utils", "helpers", "core", "common", "manager"}
-MAY_CATCH_EVERYTHING = {"running/row.py", "project_code.py", "cli/main.py"}
+MAY_CATCH_EVERYTHING = {
+    "assertions/python_function.py",  # a function of the project may raise anything
+    "cli/main.py",
+    "plugins.py",  # so may the import of another package
+    "project_code.py",
+    "running/row.py",
+}
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
@@ -34,13 +40,18 @@ def test_functions_stay_small(module):
             assert parameters <= MAX_PARAMETERS, node.name
 
 
+def catches_everything(caught: ast.expr | None) -> bool:
+    if isinstance(caught, ast.Tuple):
+        return any(catches_everything(one) for one in caught.elts)
+    return caught is None or (isinstance(caught, ast.Name) and caught.id == "Exception")
+
+
 def test_only_few_places_catch_everything():
     catching = {
         module.relative_to(PACKAGE).as_posix()
         for module in MODULES
         for node in ast.walk(ast.parse(module.read_text(encoding="utf-8")))
-        if isinstance(node, ast.ExceptHandler)
-        and (node.type is None or (isinstance(node.type, ast.Name) and node.type.id == "Exception"))
+        if isinstance(node, ast.ExceptHandler) and catches_everything(node.type)
     }
     assert catching == MAY_CATCH_EVERYTHING
 

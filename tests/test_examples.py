@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 
 import pytest
 
+from proctor.statistics import effective_rows, is_barely_passing, is_flaky
 from support import EXAMPLES, proctor
 
 REFUND = EXAMPLES / "support-refund"
@@ -61,15 +63,73 @@ def test_handwritten_answers_say_so():
         assert all(isinstance(number, int) for number in recording["usage"].values())
 
 
-def test_review_sentiment_fails_honestly_with_eleven_of_twenty_for_each_prompt():
+@pytest.fixture(scope="module")
+def sentiment():
+    """The subjects of review-sentiment by their prompt."""
     result = proctor("run", "--format", "json", cwd=SENTIMENT)
     assert result.code == 1
-    subjects = json.loads(result.out)["suites"][0]["subjects"]
-    rates = {one["prompt"]: one["pass_rate"] for one in subjects}
-    assert {name: (rate["passed"], rate["measured"]) for name, rate in rates.items()} == {
-        "brief": (11, 20),
-        "few-shot": (11, 20),
-    }
+    return {one["prompt"]: one for one in json.loads(result.out)["suites"][0]["subjects"]}
+
+
+FIGURES = {
+    "brief": {
+        "per repeat": [11, 7, 8, 11, 9],
+        "all": 46,
+        "pass@": [0.46, 0.675, 0.81, 0.9, 0.95],
+        "pass^": [0.46, 0.245, 0.165, 0.13, 0.1],
+        "flaky": 17,
+        "barely": 13,
+        "n_eff": 61.7749,
+        "interval": (0.3417, 0.5830),
+    },
+    "few-shot": {
+        "per repeat": [11, 8, 11, 11, 13],
+        "all": 54,
+        "pass@": [0.54, 0.785, 0.9, 0.96, 1],
+        "pass^": [0.54, 0.295, 0.165, 0.09, 0.05],
+        "flaky": 19,
+        "barely": 8,
+        "n_eff": 90.0687,
+        "interval": (0.4375, 0.6392),
+    },
+}
+
+
+@pytest.mark.parametrize("prompt", FIGURES)
+def test_review_sentiment_fails_honestly_with_the_figures_of_its_200_answers(sentiment, prompt):
+    found, wanted = sentiment[prompt], FIGURES[prompt]
+    assert [each["passed"] for each in found["per_repeat"]] == wanted["per repeat"]
+    assert {each["measured"] for each in found["per_repeat"]} == {20}
+    rate = found["pass_rate"]
+    assert (rate["passed"], rate["measured"]) == (wanted["all"], 100)
+    assert rate["interval"] == pytest.approx(wanted["interval"], abs=5e-5)
+    for mark, name in (("pass@", "pass_at_k"), ("pass^", "pass_hat_k")):
+        assert [each["value"] for each in found[name]] == pytest.approx(wanted[mark], abs=1e-12)
+        assert {(each["units"], each["not_available"]) for each in found[name]} == {(20, 0)}
+    units = Counter(
+        (each["passed"], each["n"]) for case in found["cases"] for each in case["units"]
+    )
+    flaky = sum(count for unit, count in units.items() if is_flaky(*unit))
+    barely = sum(count for unit, count in units.items() if is_barely_passing(*unit))
+    assert (flaky, barely) == (wanted["flaky"], wanted["barely"])
+    assert sum(case["flaky"] for case in found["cases"]) == flaky
+    assert effective_rows(units) == pytest.approx(wanted["n_eff"], abs=5e-5)
+    assert found["checks"]["output-valid"]["passed"] == 100
+
+
+@pytest.mark.parametrize("prompt", FIGURES)
+def test_what_is_written_about_review_sentiment_are_its_figures(prompt):
+    of = FIGURES[prompt]
+    right, total = [str(count) for count in of["per repeat"]], f"{of['all']}/100"
+    at, hat = ([f"{value:g}" for value in of[mark]] for mark in ("pass@", "pass^"))
+    low, high = (f"{bound:.4g}" for bound in of["interval"])
+    readme = (SENTIMENT / "README.md").read_text(encoding="utf-8")
+    assert f"| {' | '.join([prompt, *right, total])} |" in readme
+    assert f"| {' | '.join([prompt, *at, *hat])} |" in readme
+    page = (EXAMPLES.parent / "docs/repeats.md").read_text(encoding="utf-8")
+    cells = [prompt, ", ".join(right), total, ", ".join(at), ", ".join(hat)]
+    cells += [str(of["flaky"]), str(of["barely"]), f"{of['n_eff']:.1f}", f"{low} to {high}"]
+    assert f"| {' | '.join(cells)} |" in page
 
 
 @pytest.mark.parametrize("example", [REFUND, SENTIMENT], ids=lambda path: path.name)

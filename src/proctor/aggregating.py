@@ -13,7 +13,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from proctor.canonical import RecordingsDigest, digest
-from proctor.outcomes import row_outcome
+from proctor.outcomes import TIMED_OUT, ran_out_of_time, row_outcome
 from proctor.records import (
     REPORT_SCHEMA,
     CacheReport,
@@ -42,9 +42,6 @@ from proctor.records import (
 )
 from proctor.statistics import effective_rows, pass_at_k, pass_hat_k, wilson_interval
 from proctor.verdicts import at_k_thresholds, cost_threshold, rate_thresholds, verdict_of
-
-TIMED_OUT = "timed_out"
-"""The reason of a check that ran out of time, and of every later one of its assertion."""
 
 # Looked up once: finding a member of an enum takes longer than counting it.
 _PASSED, _FAILED = Outcome.PASSED, Outcome.FAILED
@@ -197,6 +194,7 @@ class SubjectTally:
         self._cases = facts.dataset.selected
         self._recordings = recordings
         self._repeats = [dict.fromkeys(Outcome, 0) for _ in range(facts.repeats)]
+        self._is_repeated = facts.repeats > 1
         self._units: dict[tuple[int, int], int] = {}
         self._checks = {id_: dict.fromkeys(Outcome, 0) for id_ in facts.assertion_ids}
         self._categories: dict[str, int] = {}
@@ -225,7 +223,7 @@ class SubjectTally:
         for check in row.checks:
             outcome = check.outcome
             self._checks[check.id][outcome] += 1
-            if outcome is _FAILED and _ran_out_of_time(check):
+            if outcome is _FAILED and ran_out_of_time(check):
                 self.timed_out.add(check.id)
         if row.category is not None:
             self._categories[row.category] = self._categories.get(row.category, 0) + 1
@@ -233,9 +231,9 @@ class SubjectTally:
             self.recorded += asked
             self.replayed += not asked
             self._recordings.add(row.recording)
+        self.asked += asked
         if row.error is None:
             self._tokens.add(row)
-            self.asked += asked
             paid_now = asked or row.recording is None
             (self.paid_usd if paid_now else self.replayed_usd).add(row.cost_usd)
             if row.cost_usd is None:
@@ -245,7 +243,7 @@ class SubjectTally:
     def add_case(self, case: Case, *, index: int, rows: list[RowResult]) -> CaseResult:
         """Count the case whose rows have just been added; `case_result` says what it becomes."""
         result = case_result(case, index=index, rows=rows)
-        if len(self._repeats) > 1:
+        if self._is_repeated:
             for unit in result.units:
                 counted = (unit.passed, unit.n)
                 self._units[counted] = self._units.get(counted, 0) + 1
@@ -257,6 +255,7 @@ class SubjectTally:
         passed, measured = counted[_PASSED], _measured(counted)
         repeats = len(self._repeats)
         rows = self._cases * repeats
+        units = self._units if self._is_repeated else None
         return SubjectReport(
             prompt=self._subject.prompt.id,
             bundle_sha256=self._subject.prompt.bundle_sha256,
@@ -270,13 +269,11 @@ class SubjectTally:
                 measured=measured,
                 rate=passed / measured if measured else None,
                 interval=wilson_interval(
-                    passed,
-                    measured,
-                    rows=effective_rows(self._units) if repeats > 1 else measured,
+                    passed, measured, rows=None if units is None else effective_rows(units)
                 ),
             ),
-            pass_at_k=pass_at_k(self._units, repeats) if repeats > 1 else [],
-            pass_hat_k=pass_hat_k(self._units, repeats) if repeats > 1 else [],
+            pass_at_k=[] if units is None else pass_at_k(units, repeats),
+            pass_hat_k=[] if units is None else pass_hat_k(units, repeats),
             per_repeat=[
                 RepeatRate(repeat=n, passed=each[_PASSED], measured=_measured(each))
                 for n, each in enumerate(self._repeats, 1)
@@ -308,11 +305,6 @@ class SubjectTally:
 
 def _measured(counts: dict[Outcome, int]) -> int:
     return counts[_PASSED] + counts[_FAILED]
-
-
-def _ran_out_of_time(check: Check) -> bool:
-    reason = check.reason
-    return reason is not None and (reason == TIMED_OUT or reason.startswith(f"{TIMED_OUT}:"))
 
 
 def _not_run_again(check: Check) -> Check:

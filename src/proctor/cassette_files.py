@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import errno
 import os
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import Struct
 
+from proctor.canonical import sha256_hex
 from proctor.cassettes import (
     Cassette,
     DamagedRecording,
     KeyCheck,
+    as_answered,
     open_cassette,
     prove_recording,
 )
-from proctor.errors import CassetteError, FileError, ProctorError, UsageError
-from proctor.records import Recording
-from proctor.safe_io import open_regular, reason_of, write_whole
+from proctor.errors import CassetteError, ProctorError, UsageError, raise_all
+from proctor.records import Answered, Recording
+from proctor.safe_io import make_folder, open_regular, reason_of, write_whole
 
 README = """\
 Recordings of model answers, one a line, written by `proctor run --cache record`. They are
@@ -47,6 +52,22 @@ class CassetteFolder(Struct, frozen=True):
         """The cassette of a suite, relative to the root."""
         return f"{self.prefix}/{suite}.jsonl" if self.prefix else f"{suite}.jsonl"
 
+    def check_writable(self) -> None:
+        """See to it, before anything is asked for, that what comes can be stored.
+
+        Raises:
+            UsageError: P6004 when nothing can be written where the cassettes are to be.
+        """
+        folder = self.root / self.prefix
+        while not folder.exists():
+            folder = folder.parent
+        if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+            raise UsageError(
+                f"the folder `{self.shown}` cannot be written to",
+                code="P6004",
+                hint="recordings are stored there; make it writable, or use `--cache off`",
+            )
+
     def writable(self, suite: str) -> Path:
         """The cassette of a suite as a path to write to; its folder is made when needed.
 
@@ -54,25 +75,12 @@ class CassetteFolder(Struct, frozen=True):
             FileError: P6805 when a link stands on the way below the root.
             UsageError: P6004 when the folder cannot be made.
         """
-        folder = self.root
-        for part in self.prefix.split("/") if self.prefix else ():
-            folder = folder / part
-            if folder.is_symlink():
-                raise FileError(
-                    f"`{self.shown}` goes through the link `{part}`",
-                    code="P6805",
-                    hint="use a folder below the project's own",
-                )
-        try:
-            if not folder.is_dir():
-                folder.mkdir(parents=True)
-                write_whole(folder / "README.md", [README.encode()])
-        except OSError as error:
-            raise UsageError(
-                f"the folder `{self.shown}` cannot be made: {reason_of(error)}",
-                code="P6004",
-                hint="make the project's folder writable",
-            ) from error
+        if not self.prefix:
+            return self.root / f"{suite}.jsonl"
+        is_new = not (self.root / self.prefix).exists()
+        folder = make_folder(self.root, self.prefix)
+        if is_new:
+            write_whole(folder / "README.md", [README.encode()])
         return folder / f"{suite}.jsonl"
 
     def open(self, suite: str) -> tuple[Cassette, list[ProctorError]]:
@@ -84,72 +92,112 @@ class RecordingLog:
     """Answers in the order they came, on disk before anything else is asked for.
 
     Args:
-        path: The file; lines are appended.
+        path: The file, which is not there yet.
+
+    Raises:
+        UsageError: P6004 when it cannot be made.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
-        self._file = os.open(path, flags, 0o600)
+        self._places: dict[bytes, tuple[int, int]] = {}
+        self._size = 0
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            self._file = os.open(path, flags, 0o600)
+        except OSError as error:
+            raise self._lost(error) from error
 
-    def append(self, raw: bytes) -> None:
+    def append(self, key: str, raw: bytes) -> None:
         """Keep one line, in one write to the operating system.
 
+        Args:
+            key: The key of the recording.
+            raw: Its line, without the end.
+
         Raises:
-            UsageError: P6004 when it was not written whole.
+            UsageError: P6004 when it cannot be written whole; nothing of it is left then.
         """
         line = raw + b"\n"
         try:
-            written = os.write(self._file, line)
+            if os.write(self._file, line) != len(line):
+                # What is received next must not stand on the line that was begun.
+                os.ftruncate(self._file, self._size)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError as error:
-            raise self._lost(reason_of(error)) from error
-        if written != len(line):
-            raise self._lost("no room")
+            raise self._lost(error) from error
+        self._places[bytes.fromhex(key)] = (self._size, len(raw))
+        self._size += len(line)
+
+    def find(self, key: str) -> Answered | None:
+        """The answer to a call that has been kept here, or None."""
+        place = self._places.get(bytes.fromhex(key))
+        if place is None:
+            return None
+        start, length = place
+        raw = os.pread(self._file, length, start)
+        return as_answered(raw, sha256_hex(raw))
 
     def close(self) -> None:
         """Close the file."""
         os.close(self._file)
 
-    def _lost(self, reason: str) -> UsageError:
+    def _lost(self, error: OSError) -> UsageError:
+        # Not the whole path: this may end up in a report, which names no run and no machine.
         return UsageError(
-            f"an answer could not be kept in `{self.path}`: {reason}",
+            f"answers of `{self.path.stem}` cannot be kept in `.proctor/`: {reason_of(error)}",
             code="P6004",
-            hint="make room; what was received before is kept",
+            hint="make room there; what was received before is kept",
         )
 
 
-def read_log(path: Path) -> list[tuple[Recording, bytes]]:
-    """What a run received, in the order it came, each with its raw line.
+class Line(NamedTuple):
+    """One line of a cassette, with what decides where it stands."""
+
+    place: tuple[str, str, str, str, int, str]
+    raw: bytes
+
+
+def read_log(path: Path) -> Iterator[tuple[str, Line]]:
+    """What a run received, in the order it came: key and line.
 
     A last line that was cut off by a kill is left out.
 
     Raises:
-        CassetteError: P6403 when another line is not a recording.
+        CassetteError: P6403 when another line is not a recording, or the file cannot be read.
         FileError: P6805 for a link, folder or device.
     """
-    with open_regular(path) as file:
-        *lines, last = file.read().split(b"\n")
     keys = KeyCheck()
-    received: list[tuple[Recording, bytes]] = []
-    for number, raw in enumerate([*lines, last], 1):
-        try:
-            received.append((prove_recording(raw, keys), raw))
-        except DamagedRecording as damage:
-            if number <= len(lines):
-                raise CassetteError(
-                    f"this recording {damage}",
-                    code="P6403",
-                    hint="mend the line, or move the file away",
-                    where=f"{path}:{number}",
-                ) from None
-    return received
+    try:
+        with open_regular(path) as file:
+            for number, line in enumerate(file, 1):
+                raw = line.removesuffix(b"\n")
+                try:
+                    recording = prove_recording(raw, keys)
+                except DamagedRecording as damage:
+                    if raw == line:
+                        return
+                    raise CassetteError(
+                        f"this recording {damage}",
+                        code="P6403",
+                        hint="mend the line, or move the file away",
+                        where=f"{path}:{number}",
+                    ) from None
+                yield recording.key, _line(recording, raw)
+    except OSError as error:
+        raise CassetteError(
+            f"what a run received cannot be read: {reason_of(error)}",
+            code="P6403",
+            hint="look at the file",
+            where=str(path),
+        ) from error
 
 
 def rewrite_cassette(
     folder: CassetteFolder,
     suite: str,
     *,
-    new: Mapping[str, tuple[Recording, bytes]],
+    new: Mapping[str, Line],
     drop: Container[str] = (),
 ) -> None:
     """Replace a cassette by its lines and the new ones, sorted; a new line replaces its key's.
@@ -157,7 +205,7 @@ def rewrite_cassette(
     Args:
         folder: Where cassettes are.
         suite: The suite's name.
-        new: Recordings by key, each with its raw line.
+        new: Lines by key.
         drop: Keys of recordings to leave out.
 
     Raises:
@@ -166,22 +214,17 @@ def rewrite_cassette(
         FileError: P6805 when a link stands where the cassette goes.
     """
     cassette, problems = folder.open(suite)
-    try:
-        for problem in problems:
-            raise problem
-        lines = {recording.key: (recording, raw) for recording, raw in cassette.recordings()}
-    finally:
-        cassette.close()
+    with closing(cassette):
+        raise_all(problems)
+        lines = {one.key: _line(one, raw) for one, raw in cassette.recordings()}
     kept = {key: line for key, line in {**lines, **new}.items() if key not in drop}
-    if kept == lines and list(kept) == list(lines) and not cassette.is_missing:
+    if kept == lines and not cassette.is_missing:
         return
-    ordered = sorted(kept.values(), key=lambda line: _place(line[0]))
-    path = folder.writable(suite)
-    write_whole(path, (raw + b"\n" for _, raw in ordered))
+    write_whole(folder.writable(suite), (line.raw + b"\n" for line in sorted(kept.values())))
 
 
-def _place(recording: Recording) -> tuple[str, str, str, str, int, str]:
-    return (
+def _line(recording: Recording, raw: bytes) -> Line:
+    place = (
         recording.model,
         recording.case or "",
         recording.scenario or "",
@@ -189,3 +232,4 @@ def _place(recording: Recording) -> tuple[str, str, str, str, int, str]:
         recording.take,
         recording.key,
     )
+    return Line(place, raw)

@@ -99,14 +99,7 @@ class Cassette:
         place = self._place_of_key.get(bytes.fromhex(key))
         if place is None:
             return None
-        recording = self._read(place)
-        return Answered(
-            recording.answer,
-            self._digest(place).hex(),
-            recording.usage,
-            recording.cost_usd,
-            recording.latency_ms,
-        )
+        return as_answered(self._raw(place), self._digest(place).hex())
 
     def of_case(self, call: CallKind, case: str) -> Iterator[Recording]:
         """Every recording labelled with a case, for explaining a miss."""
@@ -147,6 +140,14 @@ class Cassette:
                 where=self.shown,
             )
         return raw
+
+
+def as_answered(raw: bytes, digest: str) -> Answered:
+    """The answer on a line that has been proven, with the SHA-256 of the line in hex."""
+    recording = _decoded(raw)
+    return Answered(
+        recording.answer, digest, recording.usage, recording.cost_usd, recording.latency_ms
+    )
 
 
 def _decoded(raw: bytes) -> Recording:

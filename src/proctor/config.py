@@ -155,6 +155,16 @@ def load_config(
     return Config(root=file.root, values=replace(read, **folders), origins=origins)
 
 
+def configures(folder: Path) -> str | None:
+    """The file that makes a folder a project, None when there is none.
+
+    Raises:
+        UsageError: P6003 when a file cannot be read that might.
+        FileError: P6805 when it is a link or no file.
+    """
+    return next((name for name in _TABLE if _read(folder, name) is not None), None)
+
+
 def _given(flags: JsonObject, environ: Mapping[str, str]) -> dict[str, tuple[str | int, str]]:
     """What flags and variables set, with where it came from; a flag wins."""
     given: dict[str, tuple[str | int, str]] = {}
@@ -193,8 +203,7 @@ def _find(directory: Path, *, is_root: bool) -> _File:
     raise UsageError(
         "there is no Proctor project here" + ("" if is_root else " or in a folder above"),
         code="P6003",
-        hint=f'write `{FILE}` with a line like `project = "my-project"`, or name the folder '
-        "with `--cwd`",
+        hint=f"start one with `proctor init`, or name the folder of a `{FILE}` with `--cwd`",
     )
 
 

@@ -15,14 +15,13 @@ from proctor.loading.prompts import Prompts
 from proctor.loading.rules import SuiteRules
 from proctor.loading.scope import SuiteScope
 from proctor.loading.suites import (
-    LoadedAssertion,
     LoadedSubject,
     SuiteDefinition,
     duplicate_names,
     find_suites,
     load_suite,
 )
-from proctor.records import Warn
+from proctor.records import LoadedAssertion, Warn
 from proctor.registry import assertion_kinds
 from proctor.targets.prompt import PromptTarget
 
@@ -64,15 +63,17 @@ def load_exam(
     *,
     every_prompt: bool = False,
     repeats: int | None = None,
+    allow_code: bool = False,
     regex_timeout_s: float = REGEX_TIMEOUT_S,
 ) -> Exam:
-    """Read and check suites, prompts and datasets; nothing is run.
+    """Read and check suites, prompts and datasets; nothing is run and no code is imported.
 
     Args:
         config: The project.
         wanted: Names of suites, or paths of their files; empty for all.
         every_prompt: Also check the prompts no suite uses.
         repeats: How often each row is repeated, instead of what the suites say.
+        allow_code: Whether the assertions may run code of the project once they are prepared.
         regex_timeout_s: How long one match of a regular expression may take.
 
     Raises:
@@ -86,7 +87,7 @@ def load_exam(
         definition, found = load_suite(config.root, path, prompts, repeats=repeats)
         problems += found
         if definition is not None:
-            suite, found = _ready_suite(config, definition, regex_timeout_s)
+            suite, found = _ready_suite(config, definition, regex_timeout_s, allow_code=allow_code)
             problems += found
             suites += [] if suite is None else [suite]
     if every_prompt:
@@ -100,8 +101,22 @@ def load_exam(
     return exam
 
 
+def prepare_checks(suite: ReadySuite, subjects: Sequence[ReadySubject]) -> list[ProctorError]:
+    """Get the assertions of a suite ready for its first row; what stands in the way of that.
+
+    This imports the code of the project that they use.
+    """
+    where = {one.spec.id: one.where for one in suite.definition.assertions}
+    problems: list[ProctorError] = []
+    for subject in subjects:
+        for id_, problem in subject.checks.prepare():
+            problem.where = problem.where or where[id_]
+            problems.append(problem)
+    return _unique(problems)
+
+
 def _ready_suite(
-    config: Config, definition: SuiteDefinition, regex_timeout_s: float
+    config: Config, definition: SuiteDefinition, regex_timeout_s: float, *, allow_code: bool
 ) -> tuple[ReadySuite | None, list[ProctorError]]:
     problems: list[ProctorError] = []
     subjects: list[ReadySubject] = []
@@ -111,6 +126,7 @@ def _ready_suite(
             definition.folder,
             prompt=loaded.subject.prompt,
             regex_timeout_s=regex_timeout_s,
+            allow_code=allow_code,
         )
         checks, found = _compile(definition.assertions, scope)
         problems += found

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from importlib import import_module
 from pathlib import Path
 
@@ -121,6 +122,8 @@ def not_allowed(reference: str) -> SuiteError:
 def guarded(call: Callable[[], object], what: str, *, code: str) -> object:
     """What `call` returns; an exception of the project's code becomes one of ours.
 
+    What the code prints goes to stderr, for stdout may be a report.
+
     Args:
         call: Runs code of the project.
         what: What it is doing, for the message.
@@ -130,10 +133,11 @@ def guarded(call: Callable[[], object], what: str, *, code: str) -> object:
         SuiteError: Naming the class of the exception, never its text, which may hold data.
     """
     try:
-        return call()
+        with redirect_stdout(sys.stderr):
+            return call()
     except ProctorError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise SuiteError(
             f"{what} failed: {type(error).__name__}", code=code, hint="run it in Python to see why"
         ) from error

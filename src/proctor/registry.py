@@ -1,18 +1,34 @@
 """Names to implementations, loaded when first asked for.
 
 A registry holds `module:attribute` strings, so that listing the kinds costs no import, and a part
-that nobody uses is never loaded.
+that nobody uses is never loaded. Only a name that is not built in is looked for in other packages:
+finding out what is installed takes longer than everything else here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib import import_module
-from typing import Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar, cast
 
+from proctor.errors import SuiteError
 from proctor.protocols import AssertionKind, Renderer
+from proctor.records import AssertionSpec
+from proctor.version import VERSION
+
+if TYPE_CHECKING:
+    from proctor.plugins import Plugin
 
 Part = TypeVar("Part")
+
+
+class Listed(NamedTuple):
+    """A part that there is: its name, the package it comes from, and why it is refused."""
+
+    name: str
+    package: str
+    version: str
+    problem: str | None
 
 
 class Registry(Generic[Part]):
@@ -21,25 +37,92 @@ class Registry(Generic[Part]):
     Args:
         noun: What the names stand for, in messages.
         entries: Name to `module:attribute`.
+        group: The entry point group of other packages, when they may bring parts too.
+        unfit: Why something they bring is no such part, as a sentence, or None.
     """
 
-    def __init__(self, noun: str, entries: dict[str, str]) -> None:
+    def __init__(
+        self,
+        noun: str,
+        entries: dict[str, str],
+        *,
+        group: str | None = None,
+        unfit: Callable[[object], str | None] = lambda _: None,
+    ) -> None:
         self.noun = noun
         self._entries = dict(entries)
+        self._group = group
+        self._unfit = unfit
         self._loaded: dict[str, Part] = {}
 
     def names(self) -> list[str]:
-        """Every known name, sorted."""
+        """Every name that is built in, sorted."""
         return sorted(self._entries)
 
+    def every_name(self) -> list[str]:
+        """Every known name, those of other packages too, sorted."""
+        return sorted({*self._entries, *(plugin.name for plugin in self._plugins())})
+
+    def listed(self) -> list[Listed]:
+        """Everything there is, sorted by name; no part is loaded."""
+        built_in = [Listed(name, "proctor", VERSION, None) for name in self._entries]
+        others = [
+            Listed(plugin.name, plugin.package, plugin.version, self._clash(plugin))
+            for plugin in self._plugins()
+        ]
+        return sorted([*built_in, *others], key=lambda one: (one.name, one.package))
+
     def get(self, name: str) -> Part | None:
-        """The implementation called `name`, or None when there is none."""
+        """The implementation called `name`, or None when there is none.
+
+        Raises:
+            SuiteError: P6201 when it is looked for in other packages, and one of them names a part
+                that is built in, two bring it, or it cannot be loaded.
+        """
         if name not in self._loaded:
-            if name not in self._entries:
+            part = self._built_in(name) if name in self._entries else self._plugged_in(name)
+            if part is None:
                 return None
-            module, _, attribute = self._entries[name].partition(":")
-            self._loaded[name] = cast("Part", getattr(import_module(module), attribute))
+            self._loaded[name] = part
         return self._loaded[name]
+
+    def _built_in(self, name: str) -> Part:
+        module, _, attribute = self._entries[name].partition(":")
+        return cast("Part", getattr(import_module(module), attribute))
+
+    def _plugged_in(self, name: str) -> Part | None:
+        found = None
+        for plugin in self._plugins():
+            if plugin.name in self._entries or plugin.name == name:
+                clash = self._clash(plugin)
+                if clash is not None:
+                    raise SuiteError(clash, code="P6201", hint="uninstall one of them")
+                found = plugin
+        if found is None:
+            return None
+        from proctor.plugins import load_plugin, unusable
+
+        part = load_plugin(found)
+        why = self._unfit(part)
+        if why is not None:
+            raise unusable(found, why)
+        return cast("Part", part)
+
+    def _plugins(self) -> list[Plugin]:
+        if self._group is None:
+            return []
+        from proctor.plugins import find_plugins
+
+        return find_plugins(self._group)
+
+    def _clash(self, plugin: Plugin) -> str | None:
+        """Why a plugin is refused because of its name, or None."""
+        if plugin.name in self._entries:
+            return f"the plugin {plugin.label} has the {self.noun} `{plugin.name}`, a built-in one"
+        labels = [other.label for other in self._plugins() if other.name == plugin.name]
+        if len(labels) > 1:
+            return f"the plugins {' and '.join(labels)} have the same {self.noun} `{plugin.name}`"
+        return None
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
@@ -48,6 +131,13 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
 
     matches = get_close_matches(word, list(known), n=1, cutoff=0.6)
     return f"did you mean `{matches[0]}`?" if matches else None
+
+
+def _unfit_kind(part: object) -> str | None:
+    spec = getattr(part, "Spec", None)
+    if not (isinstance(spec, type) and issubclass(spec, AssertionSpec)):
+        return "it has no `Spec` that is an `AssertionSpec`"
+    return None if callable(getattr(part, "compile", None)) else "it has no `compile`"
 
 
 assertion_kinds: Registry[AssertionKind] = Registry(
@@ -71,12 +161,16 @@ assertion_kinds: Registry[AssertionKind] = Registry(
         "starts-with": "proctor.assertions.affixes:StartsWith",
         "tool-calls": "proctor.assertions.tool_calls:ToolCalls",
     },
+    group="proctor.assertions",
+    unfit=_unfit_kind,
 )
 
 renderers: Registry[Renderer] = Registry(
     "format",
     {
         "json": "proctor.rendering.report_json:render_json",
+        "junit": "proctor.rendering.junit:render_junit",
+        "markdown": "proctor.rendering.markdown:render_markdown",
         "text": "proctor.rendering.text:render_text",
     },
 )

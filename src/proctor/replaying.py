@@ -65,7 +65,7 @@ class ReplaySession:
 
 
 class PlannedCalls(Struct, frozen=True):
-    """What the rows of one model come to: rows that share an answer share a call."""
+    """What the rows of one model come to: rows that share a recording share a call."""
 
     model: str
     rows: int
@@ -97,9 +97,13 @@ def planned_calls(
             per_model[model] = rows + len(selected.plan.places) * selected.plan.repeats, keys
         for model, (rows, keys) in per_model.items():
             recorded = sum(1 for key in keys if key in cassette)
-            replays = mode in (CacheMode.REPLAY, CacheMode.RECORD)
-            to_make = len(keys) - recorded if replays else len(keys)
-            yield PlannedCalls(model, rows, recorded, 0 if mode is CacheMode.REPLAY else to_make)
+            to_make = {
+                CacheMode.REPLAY: 0,
+                CacheMode.RECORD: len(keys) - recorded,
+                CacheMode.REFRESH: len(keys),
+                CacheMode.OFF: rows,
+            }
+            yield PlannedCalls(model, rows, recorded, to_make[mode])
 
 
 def subject_keys(subject: ReadySubject, dataset: Dataset, plan: Plan) -> set[str]:

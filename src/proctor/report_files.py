@@ -31,7 +31,6 @@ class _Suite(Struct):
 
 
 class _Report(Struct):
-    schema: str
     suites: list[_Suite]
 
 
@@ -65,7 +64,10 @@ def cases_not_passed(path: Path) -> dict[str, frozenset[str]]:
     """
     data = read_report_bytes(path)
     try:
-        report = msgspec.convert(parse_json(data, max_depth=_MAX_DEPTH), _Report)
+        value = parse_json(data, max_depth=_MAX_DEPTH)
+        if not isinstance(value, dict) or value.get("schema") != REPORT_SCHEMA:
+            raise _other_format(path)
+        report = msgspec.convert(value, _Report)
     except (JsonProblem, msgspec.ValidationError) as problem:
         said = str(problem)
         raise ReportError(
@@ -74,16 +76,18 @@ def cases_not_passed(path: Path) -> dict[str, frozenset[str]]:
             hint="name a file that `proctor run --format json --out FILE` wrote",
             where=str(path),
         ) from None
-    if report.schema != REPORT_SCHEMA:
-        raise ReportError(
-            f"`{path.name}` is not a report of the format `{REPORT_SCHEMA}`",
-            code="P6901",
-            hint="make it again with this version of Proctor",
-            where=str(path),
-        )
     failed: dict[str, set[str]] = {}
     for suite in report.suites:
         for subject in suite.subjects:
             ids = (case.id for case in subject.cases if case.outcome is not Outcome.PASSED)
             failed.setdefault(suite.suite, set()).update(ids)
     return {suite: frozenset(ids) for suite, ids in failed.items()}
+
+
+def _other_format(path: Path) -> ReportError:
+    return ReportError(
+        f"`{path.name}` is not a report of the format `{REPORT_SCHEMA}`",
+        code="P6901",
+        hint="make it again with this version of Proctor",
+        where=str(path),
+    )

@@ -33,17 +33,15 @@ def private_folder(root: Path) -> Path:
     """
     folder = root / FOLDER
     try:
-        if not folder.is_symlink() and not folder.exists():
-            folder.mkdir(mode=0o700)
-            write_whole(folder / ".gitignore", [b"*\n"])
-            write_whole(folder / "README.md", [README.encode()])
-        found = folder.lstat()
+        folder.mkdir(mode=0o700)
+    except FileExistsError:
+        pass
     except OSError as error:
-        raise UsageError(
-            f"`{FOLDER}/` cannot be made: {reason_of(error)}",
-            code="P6004",
-            hint="a live run keeps what it receives there; make the project's folder writable",
-        ) from error
+        raise _not_made(FOLDER, error) from error
+    else:
+        write_whole(folder / ".gitignore", [b"*\n"])
+        write_whole(folder / "README.md", [README.encode()])
+    found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
         raise FileError(
             f"`{FOLDER}/` is not a private folder of yours",
@@ -52,6 +50,14 @@ def private_folder(root: Path) -> Path:
             where=FOLDER,
         )
     return folder
+
+
+def _not_made(what: str, error: OSError) -> UsageError:
+    return UsageError(
+        f"`{what}` cannot be made: {reason_of(error)}",
+        code="P6004",
+        hint="a live run keeps what it receives there; make the project's folder writable",
+    )
 
 
 class RunFolder:
@@ -82,11 +88,7 @@ def new_run_folder(root: Path, clock: Clock) -> RunFolder:
     try:
         (runs / name / "recorded").mkdir(parents=True, mode=0o700)
     except OSError as error:
-        raise UsageError(
-            f"`{FOLDER}/runs/{name}` cannot be made: {reason_of(error)}",
-            code="P6004",
-            hint="make the project's folder writable",
-        ) from error
+        raise _not_made(f"{FOLDER}/runs/{name}", error) from error
     write_whole(runs / "latest", [f"{name}\n".encode()])
     return RunFolder(runs / name)
 
@@ -109,17 +111,24 @@ class SuiteLock:
 
     Raises:
         CassetteError: P6405 when another process holds it.
+        FileError: P6805 when `.proctor/` must not be used.
+        UsageError: P6004 when the lock cannot be made.
     """
 
     def __init__(self, root: Path, suite: str) -> None:
         folder = private_folder(root) / "locks"
-        folder.mkdir(exist_ok=True, mode=0o700)
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        self._file = os.open(folder / f"{suite}.lock", flags, 0o600)
+        try:
+            folder.mkdir(exist_ok=True, mode=0o700)
+            self._file = os.open(folder / f"{suite}.lock", flags, 0o600)
+        except OSError as error:
+            raise _not_made(f"{FOLDER}/locks/{suite}.lock", error) from error
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except OSError as error:
             os.close(self._file)
+            if not isinstance(error, BlockingIOError):
+                raise _not_made(f"{FOLDER}/locks/{suite}.lock", error) from error
             raise CassetteError(
                 f"the suite `{suite}` is being recorded by another process",
                 code="P6405",

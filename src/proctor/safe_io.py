@@ -159,6 +159,33 @@ def reason_of(error: OSError) -> str:
     return (error.strerror or type(error).__name__).lower()
 
 
+def make_folder(root: Path, relative: str) -> Path:
+    """A folder below `root`, made with those on the way when it is not there.
+
+    Args:
+        root: The folder everything must stay below.
+        relative: A path as `inside` returns it.
+
+    Raises:
+        FileError: P6805 when a link stands on the way.
+        UsageError: P6004 when it cannot be made.
+    """
+    folder = root
+    try:
+        for part in relative.split("/"):
+            folder /= part
+            if folder.is_symlink():
+                raise _unsafe(f"`{relative}` goes through the link `{part}`", None)
+            folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"the folder `{relative}` cannot be made: {reason_of(error)}",
+            code="P6004",
+            hint="make room for it, and its parent writable",
+        ) from error
+    return folder
+
+
 def write_whole(path: Path, chunks: Iterable[bytes]) -> None:
     """Write a file so that it is there whole or not at all.
 

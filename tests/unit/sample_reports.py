@@ -2,7 +2,7 @@
 
 from msgspec import UNSET
 
-from proctor.aggregating import SuiteFacts, SuiteTally, case_result, report_head
+from proctor.aggregating import SuiteFacts, SuiteTally, report_head
 from proctor.outcomes import row_outcome
 from proctor.records import (
     Answer,
@@ -110,7 +110,7 @@ def report(*suites, partial=False, store=None):
             spool = CaseSpool(store)
             for index, (one, rows) in enumerate(cases):
                 added = [counted.add(each) for each in rows]
-                spool.add(case_result(one, index=index, rows=added))
+                spool.add(counted.add_case(one, index=index, rows=added))
             suite_spools.append(spool)
         heads.append(tally.finish())
         spools.append(suite_spools)

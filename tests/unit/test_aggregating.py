@@ -22,7 +22,17 @@ from sample_reports import (
 from proctor.aggregating import SuiteTally, case_outcome, case_result
 from proctor.canonical import RecordingsDigest, digest
 from proctor.outcomes import row_outcome
-from proctor.records import CheckCounts, Counts, RowError, Severity, Subject, Thresholds, Warn
+from proctor.records import (
+    AtKLimit,
+    CheckCounts,
+    Counts,
+    RowError,
+    Severity,
+    Subject,
+    Thresholds,
+    Warn,
+)
+from proctor.statistics import wilson_interval
 
 MISS = RowError("P6402", "no recording")
 LETTERS = {"p": PASSED, "f": FAILED, "e": ERRORED, "u": UNMEASURED}
@@ -307,6 +317,102 @@ def test_what_was_run_after_a_timeout_makes_no_difference(kinds, random):
 
 def wrong_slow():
     return replace(wrong(), id="slow")
+
+
+def repeated(*cases, **options):
+    """A suite of cases given as letters, one for each repeat."""
+    tally = SuiteTally(facts(cases=len(cases), repeats=len(cases[0]), ids=["c0"], **options))
+    part = tally.subject(subject())
+    for index, letters in enumerate(cases):
+        rows = [
+            part.add(replace(row(*checks(letter)), repeat=repeat))
+            for repeat, letter in enumerate(letters, 1)
+        ]
+        part.add_case(case(str(index)), index=index, rows=rows)
+    return tally.finish()
+
+
+def test_a_counted_case_is_what_its_rows_say():
+    part = SuiteTally(facts(repeats=2)).subject(subject())
+    rows = [row(check()), replace(row(wrong()), repeat=2)]
+    assert part.add_case(case("a"), index=3, rows=rows) == case_result(
+        case("a"), index=3, rows=rows
+    )
+
+
+def test_repeats_bring_pass_at_k_and_pass_hat_k_for_every_k():
+    (report,) = repeated("ppp", "fpf", "fff").subjects
+    assert [(each.k, each.units, each.not_available) for each in report.pass_at_k] == [
+        (1, 3, 0),
+        (2, 3, 0),
+        (3, 3, 0),
+    ]
+    # The second case has one of three right: 1/3, then two of the three pairs, then surely.
+    assert [each.value for each in report.pass_at_k] == pytest.approx([4 / 9, 5 / 9, 2 / 3])
+    assert [each.value for each in report.pass_hat_k] == pytest.approx([4 / 9, 1 / 3, 1 / 3])
+
+
+def test_a_case_with_a_row_that_was_not_measured_is_not_available_at_every_k():
+    (report,) = repeated("pp", "pe", "uu").subjects
+    assert [(each.value, each.units, each.not_available) for each in report.pass_hat_k] == [
+        (1.0, 2, 1),
+        (1.0, 1, 2),
+    ]
+
+
+def test_without_repeats_there_is_no_pass_at_k():
+    (report,) = repeated("p", "f").subjects
+    assert (report.pass_at_k, report.pass_hat_k) == ([], [])
+    assert report.pass_rate.interval == wilson_interval(1, 2)
+
+
+def test_the_interval_knows_that_repeats_are_no_new_cases():
+    rates = [repeated(*cases).subjects[0].pass_rate for cases in (["ppppp"] * 10, ["ppppf"] * 10)]
+    assert [(rate.passed, rate.measured) for rate in rates] == [(50, 50), (40, 50)]
+    assert rates[0].interval == pytest.approx((0.7225, 1), abs=5e-5)
+    assert rates[1].interval == pytest.approx((0.6696, 0.8876), abs=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("cases", "k", "least", "at", "hat"),
+    [
+        (["pp", "pf"], 1, 0.75, (0.75, True), (0.75, True)),
+        (["pp", "pf"], 2, 0.75, (1.0, True), (0.5, False)),
+        (["pp", "ff"], 2, 0.5, (0.5, True), (0.5, True)),
+        (["ff", "ff"], 2, 0.001, (0.0, False), (0.0, False)),
+        (["p" * 7 + "f" * 3], 1, 0.7, (0.7, True), (0.7, True)),
+        (["ppp", "fff", "fff"], 3, 1 / 3, (1 / 3, True), (1 / 3, True)),
+        (["ppp", "fff", "fff"], 3, 0.3333333336, (1 / 3, True), (1 / 3, True)),
+        (["ppp", "fff", "fff"], 3, 0.333333334, (1 / 3, False), (1 / 3, False)),
+        # One case has only one measured row: the mean is over the other.
+        (["pe", "pp"], 2, 1, (1.0, True), (1.0, True)),
+        (["pe", "fe"], 2, 0.1, (None, None), (None, None)),
+        # A single row a case is its own k = 1.
+        (["p", "f"], 1, 0.5, (0.5, True), (0.5, True)),
+        (["e"], 1, 0.5, (None, None), (None, None)),
+    ],
+)
+def test_thresholds_at_k_hold_the_mean_over_cases(cases, k, least, at, hat):
+    limit = AtKLimit(k=k, min=least)
+    suite = repeated(*cases, thresholds=Thresholds(pass_at_k=limit, pass_hat_k=limit))
+    for name, (actual, met) in (("passAtK", at), ("passHatK", hat)):
+        found = threshold(suite, name)
+        assert found.actual == (None if actual is None else pytest.approx(actual))
+        assert (found.met, found.limit) == (met, {"k": k, "min": least})
+        assert found.subject == "brief@local/gemma"
+    assert [each.name for each in suite.thresholds[3:]] == ["passAtK", "passHatK"]
+
+
+def test_every_subject_is_held_to_its_own_pass_at_k():
+    limits = Thresholds(pass_at_k=AtKLimit(k=1, min=0.5), max_cost_usd=1)
+    tally = SuiteTally(facts(thresholds=limits))
+    tally.subject(subject("one")).add(row(check()))
+    tally.subject(subject("two")).add(row(wrong()))
+    assert [(each.name, each.subject, each.met) for each in tally.finish().thresholds[-3:]] == [
+        ("maxCostUsd", None, True),
+        ("passAtK", "one@local/gemma", True),
+        ("passAtK", "two@local/gemma", False),
+    ]
 
 
 def test_without_a_cost_limit_the_three_rates_are_reported():

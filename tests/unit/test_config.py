@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from proctor.config import COMMAND_LINE_ONLY, ProviderConfig, load_config
+from proctor.config import COMMAND_LINE_ONLY, ProviderConfig, configures, load_config
 from proctor.errors import FileError, ProctorError, UsageError
 
 MINIMAL = 'project = "acme-support"\n'
@@ -152,6 +152,31 @@ class TestFinding:
         (root / "deep").mkdir()
         (tmp_path / "link").symlink_to(root / "deep")
         assert load(tmp_path / "link").root == root.resolve()
+
+
+class TestWhetherAFolderIsAProject:
+    def test_the_file_that_makes_it_one_is_named(self, root):
+        assert configures(root) is None
+        (root / "pyproject.toml").write_text("[project]\nname = 'proctor-user'\n", "utf-8")
+        assert configures(root) is None
+        (root / "pyproject.toml").write_text("[tool.proctor]\n", "utf-8")
+        assert configures(root) == "pyproject.toml"
+        (root / "proctor.toml").write_text("", "utf-8")
+        assert configures(root) == "proctor.toml"
+
+    def test_folders_above_do_not_count(self, root):
+        (root / "proctor.toml").write_text(MINIMAL, "utf-8")
+        (root / "below").mkdir()
+        assert configures(root / "below") is None
+
+    def test_a_file_that_might_be_one_is_no_silent_no(self, root):
+        (root / "proctor.toml").write_text("not toml", "utf-8")
+        with pytest.raises(UsageError, match="is not TOML"):
+            configures(root)
+        (root / "proctor.toml").unlink()
+        (root / "proctor.toml").symlink_to("elsewhere.toml")
+        with pytest.raises(FileError, match="goes through the link"):
+            configures(root)
 
 
 class TestWhatTheFileIs:
@@ -575,7 +600,8 @@ class TestValues:
             "proctor.toml: the key `project` is missing",
             "proctor.toml:1: `evals`: expected `str`, got `array`",
             "proctor.toml:5: unknown key `key` in `providers.local`",
-            "proctor.toml:4: `providers.local.kind`: `opnai` is not one of anthropic, openai",
+            "proctor.toml:4: `providers.local.kind`: `opnai` is not one of anthropic, openai, "
+            "scripted",
             "proctor.toml:6: the key `kind` is missing in `providers.other`",
             "proctor.toml:9: the key `output` is missing in `prices.a/b`",
             "proctor.toml:10: the key `input` is missing in `prices.c.d`",

@@ -29,6 +29,19 @@ def test_a_row_is_run_once_unless_it_is_repeated():
     assert plan.rows == 6
 
 
+def test_repeats_of_a_case_stay_together():
+    plan = plan_rows(suite="quiz", subjects=1, places=[4, 7], repeats=2)
+    assert list(plan.rows_of_subject()) == [(4, 1), (4, 2), (7, 1), (7, 2)]
+    assert plan.rows == 4
+
+
+def test_repeats_count_towards_the_million():
+    assert plan_rows(suite="quiz", subjects=1, places=range(1_000), repeats=1_000).rows == MAX_ROWS
+    with pytest.raises(DatasetError) as caught:
+        plan_rows(suite="quiz", subjects=1, places=range(1_001), repeats=1_000)
+    assert caught.value.code == "P6102"
+
+
 def test_a_million_rows_are_planned_and_not_one_more():
     assert plan_rows(suite="quiz", subjects=2, places=range(MAX_ROWS // 2)).rows == 1_000_000
     with pytest.raises(DatasetError) as caught:

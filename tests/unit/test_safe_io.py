@@ -11,6 +11,7 @@ from proctor.errors import FileError, UsageError
 from proctor.safe_io import (
     MAX_PROJECT_FILE,
     inside,
+    make_folder,
     open_inside,
     open_regular,
     read_inside,
@@ -113,7 +114,7 @@ class TestInside:
         with pytest.raises(FileError) as caught:
             inside(path)
         assert caught.value.code == "P6805"
-        assert "\0" not in caught.value.message
+        assert caught.value.message == "an empty path, or one with NUL, is not a file"
 
     @pytest.mark.parametrize("path", ["\ud800.jsonl", "a/\udbff/b"])
     def test_a_character_that_no_file_name_can_hold_is_refused(self, path):
@@ -312,9 +313,38 @@ def full_disk():
 
 @pytest.fixture
 def umask():
-    before = os.umask(0o027)
-    yield
+    before = os.umask(0)
+    yield os.umask
     os.umask(before)
+
+
+class TestMakingFolders:
+    def test_a_folder_is_made_with_those_on_the_way(self, root):
+        assert make_folder(root, "new/deep/er") == root / "new" / "deep" / "er"
+        assert (root / "new" / "deep" / "er").is_dir()
+
+    def test_a_folder_that_is_there_keeps_what_it_holds(self, root):
+        assert make_folder(root, "a/b") == root / "a" / "b"
+        assert names_in(root / "a" / "b") == ["deep.txt"]
+
+    @pytest.mark.parametrize("target", ["../outside", "a", "nowhere"])
+    @pytest.mark.parametrize("rest", ["", "/new", "/b"])
+    def test_a_link_is_not_followed(self, root, target, rest):
+        (root / "link").symlink_to(target)
+        with pytest.raises(FileError) as caught:
+            make_folder(root, f"link{rest}")
+        assert caught.value.code == "P6805"
+        assert caught.value.message == f"`link{rest}` goes through the link `link`"
+        assert names_in(root.parent / "outside") == ["secret.txt"]
+        assert names_in(root / "a") == ["b"]
+
+    def test_a_file_in_the_way_is_left_alone(self, root):
+        for path in ("top.txt", "top.txt/new"):
+            with pytest.raises(UsageError) as caught:
+                make_folder(root, path)
+            assert caught.value.code == "P6004"
+            assert caught.value.message == f"the folder `{path}` cannot be made: file exists"
+        assert (root / "top.txt").read_bytes() == b"top"
 
 
 class TestWriting:
@@ -492,17 +522,27 @@ class TestWriting:
         assert path.read_bytes() in (b"a" * 2000, b"b" * 2000)
         assert names_in(tmp_path) == ["out"]
 
-    @pytest.mark.usefixtures("umask")
-    def test_a_new_file_has_the_mode_the_user_wants_of_new_files(self, tmp_path):
+    @pytest.mark.parametrize(("mask", "mode"), [(0, 0o666), (0o027, 0o640), (0o077, 0o600)])
+    def test_a_new_file_has_the_mode_the_user_wants_of_new_files(self, tmp_path, umask, mask, mode):
+        umask(mask)
         write_whole(tmp_path / "out", [b"x"])
-        assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o640
+        assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == mode
 
-    @pytest.mark.parametrize(("old", "new"), [(0o600, 0o600), (0o640, 0o640), (0o666, 0o640)])
-    @pytest.mark.usefixtures("umask")
-    def test_a_file_that_others_may_not_read_stays_so(self, tmp_path, old, new):
+    @pytest.mark.parametrize(
+        ("mask", "old", "new"),
+        [
+            (0, 0o600, 0o600),
+            (0, 0o640, 0o640),
+            (0, 0o777, 0o666),
+            (0o027, 0o600, 0o600),
+            (0o027, 0o666, 0o640),
+        ],
+    )
+    def test_a_file_that_others_may_not_read_stays_so(self, tmp_path, umask, mask, old, new):
         path = tmp_path / "out"
         path.write_bytes(b"old")
         path.chmod(old)
+        umask(mask)
         write_whole(path, [b"new"])
         assert stat.S_IMODE(path.stat().st_mode) == new
 

@@ -1,7 +1,10 @@
+import doctest
+
 import pytest
 
+from proctor import templates
 from proctor.records import FieldSpec
-from proctor.templates import MissingValue, Placeholder, parse_template, render
+from proctor.templates import MissingValue, Placeholder, names_in, parse_template, render
 
 ADDRESS = FieldSpec(
     type="object",
@@ -261,3 +264,22 @@ def test_a_long_body_is_not_quoted_whole():
 
 def test_fifty_thousand_placeholders_are_all_filled():
     assert rendered("{{name}} " * 50_000, name="x") == "x " * 50_000
+
+
+@pytest.mark.parametrize(
+    ("template", "names"),
+    [
+        ("nothing", []),
+        ("{{b}} {{ a }} {{input.b}}", ["b", "a"]),
+        ("{{input}} {{input.x.y}}", ["input", "x"]),
+        ("\\{{a}} {{b c}} {{#if d}} {{ {{e}}", ["e"]),
+        ("{{user-name}} {{_x}}", ["user-name", "_x"]),
+    ],
+)
+def test_the_names_in_a_template_are_those_its_placeholders_begin_with(template, names):
+    assert names_in(template) == names
+
+
+def test_the_examples_in_the_documentation_are_true():
+    assert doctest.testmod(templates).attempted
+    assert doctest.testmod(templates).failed == 0

@@ -2,13 +2,18 @@ import pytest
 from sample_reports import case, check, facts, miss, report, row, single, subject, wrong
 
 from proctor.aggregating import report_head
-from proctor.records import Outcome, Thresholds
+from proctor.records import AtKLimit, Outcome, RowError, Thresholds
 from proctor.verdicts import verdict_of
 
 PASSING = [(case("a"), [row(check())])]
 FAILING = [(case("a"), [row(wrong())])]
 MISSING = [(case("a"), [miss()])]
 UNMEASURED = [(case("a"), [row(check(), check("tone", Outcome.UNMEASURED))])]
+
+FLAKY = [(case("a"), [row(check()), row(wrong(), repeat=2)])]
+LACKING = [(case("a"), [row(check()), row(error=RowError("P6402", "gone"), repeat=2)])]
+AT_LEAST_ONCE = Thresholds(pass_rate=0.5, pass_at_k=AtKLimit(k=2, min=1))
+EVERY_TIME = Thresholds(pass_rate=0.5, max_error_rate=0.5, pass_hat_k=AtKLimit(k=2, min=0.001))
 
 
 def suite(cases, *, name="reviews", planned=None, **options):
@@ -31,6 +36,9 @@ def suite(cases, *, name="reviews", planned=None, **options):
             0,
         ),
         ([suite(PASSING, thresholds=Thresholds(max_cost_usd=0.0001))], False, "failed", 1),
+        ([suite(FLAKY, repeats=2, thresholds=AT_LEAST_ONCE)], False, "passed", 0),
+        ([suite(FLAKY, repeats=2, thresholds=EVERY_TIME)], False, "failed", 1),
+        ([suite(LACKING, repeats=2, thresholds=EVERY_TIME)], False, "unmeasured", 3),
         ([suite(PASSING), suite(MISSING, name="b")], False, "unmeasured", 3),
         ([suite(MISSING), suite(FAILING, name="b")], False, "failed", 1),
         ([suite(FAILING), suite(MISSING, name="b")], False, "failed", 1),

@@ -45,7 +45,10 @@ MAX_SHOWN: Final = 200
 class SelectingSpec(AssertionSpec, frozen=True, kw_only=True):
     """Fields of the kinds that read a part of the answer.
 
-    `field` is a name, or a JSON Pointer when it starts with `/`.
+    Args:
+        field: The part of the answer that is read: a name, or a JSON Pointer when it starts
+            with `/`. Without it, the whole text.
+        extract: `json` takes the only JSON value in the text first.
     """
 
     field: str | UnsetType = UNSET
@@ -53,14 +56,24 @@ class SelectingSpec(AssertionSpec, frozen=True, kw_only=True):
 
 
 class ExpectingSpec(SelectingSpec, frozen=True, kw_only=True):
-    """Fields of the kinds that compare with an expected value; null is a value."""
+    """Fields of the kinds that compare with an expected value; null is a value.
+
+    Args:
+        value: The expected value. Without it, the case's `expected`.
+        expected: The part of the case's `expected` to compare with.
+    """
 
     value: Json | UnsetType = UNSET
     expected: str | UnsetType = UNSET
 
 
 class ComparingSpec(ExpectingSpec, frozen=True, kw_only=True):
-    """Fields of the kinds that compare strings."""
+    """Fields of the kinds that compare strings.
+
+    Args:
+        trim: Ignore white space at both ends of a string.
+        ignore_case: Compare strings without regard to case.
+    """
 
     trim: bool = False
     ignore_case: bool = False
@@ -180,8 +193,8 @@ class Expectation:
         return self._field if isinstance(whole, dict) else None
 
 
-class CompiledAssertion(ABC, Generic[Result]):
-    """A compiled assertion on something of an answer."""
+class CompiledAssertion(ABC):
+    """What every kind has once it is compiled: its spec, and how a check of it is made."""
 
     spec: AssertionSpec
     place: str = ""
@@ -196,40 +209,15 @@ class CompiledAssertion(ABC, Generic[Result]):
         """What this case lacks for the assertion to be asked, as a sentence, or None."""
         return None
 
+    @abstractmethod
     def check(self, answered: Answered, case: Case) -> Check:
         """Judge one answer."""
-        view = answered if answered.__class__ is AnswerView else AnswerView.of(answered)
-        value = self.select(view, case)
-        result = value if isinstance(value, Failure) else self.match(value, case)
-        if isinstance(result, Failure):
-            return self.failed(view, result)
-        if bool(result) is self.spec.negate:
-            return self.failed(view, self.explain(value, case, result))
+
+    def passed(self, view: AnswerView) -> Check:
+        """The check of an answer that passed."""
         if view.notes is None and not self.extracts:
             return self._passed
         return self.checked(view, Outcome.PASSED)
-
-    @abstractmethod
-    def select(self, view: AnswerView, case: Case) -> Json | Failure:
-        """What of the answer is judged, or why it is not there."""
-
-    @abstractmethod
-    def match(self, value: Json, case: Case) -> Result | Failure:
-        """Whether the selected value is as asked, before `negate`; truthy when it is.
-
-        Returns:
-            Anything `explain` has a use for, or a `Failure` when that cannot be told.
-        """
-
-    @abstractmethod
-    def explain(self, value: Json, case: Case, result: Result) -> Failure:
-        """Why the check fails: a mismatch, or a match that is negated."""
-
-    def evidence(self, place: str = "", **items: Json) -> JsonObject:
-        """Evidence with the place in it where there is one; what is `MISSING` is left out."""
-        evidence = {name: item for name, item in items.items() if item is not MISSING}
-        whole = join_places(self.place, place)
-        return {"path": whole, **evidence} if whole else evidence
 
     def failed(self, view: AnswerView, failure: Failure) -> Check:
         """The check of an answer that did not pass."""
@@ -253,8 +241,47 @@ class CompiledAssertion(ABC, Generic[Result]):
         whole = within_limit({**(evidence or {}), **more}) or None
         return Check(spec.id, spec.kind, outcome, spec.severity, reason, whole)
 
+    def evidence(self, place: str = "", **items: Json) -> JsonObject:
+        """Evidence with the place in it where there is one; what is `MISSING` is left out."""
+        evidence = {name: item for name, item in items.items() if item is not MISSING}
+        whole = join_places(self.place, place)
+        return {"path": whole, **evidence} if whole else evidence
 
-class AnswerAssertion(CompiledAssertion[Result]):
+
+class MatchingAssertion(CompiledAssertion, Generic[Result]):
+    """A compiled assertion that matches one thing of an answer."""
+
+    def check(self, answered: Answered, case: Case) -> Check:
+        """Judge one answer."""
+        view = answered if answered.__class__ is AnswerView else AnswerView.of(answered)
+        value = self.select(view, case)
+        result = value if isinstance(value, Failure) else self.match(value, case)
+        if isinstance(result, Failure):
+            return self.failed(view, result)
+        if bool(result) is self.spec.negate:
+            return self.failed(view, self.explain(value, case, result))
+        if view.notes is None and not self.extracts:
+            return self._passed
+        return self.passed(view)
+
+    @abstractmethod
+    def select(self, view: AnswerView, case: Case) -> Json | Failure:
+        """What of the answer is judged, or why it is not there."""
+
+    @abstractmethod
+    def match(self, value: Json, case: Case) -> Result | Failure:
+        """Whether the selected value is as asked, before `negate`; truthy when it is.
+
+        Returns:
+            Anything `explain` has a use for, or a `Failure` when that cannot be told.
+        """
+
+    @abstractmethod
+    def explain(self, value: Json, case: Case, result: Result) -> Failure:
+        """Why the check fails: a mismatch, or a match that is negated."""
+
+
+class AnswerAssertion(MatchingAssertion[Result]):
     """A compiled assertion on the text of an answer, or on one part of it parsed as JSON."""
 
     def __init__(self, spec: SelectingSpec) -> None:

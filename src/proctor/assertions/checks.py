@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator
 
 from proctor.assertions.answers import AnswerView
-from proctor.protocols import Assertion
+from proctor.errors import ProctorError
+from proctor.protocols import Assertion, Preparing
 from proctor.records import Answered, Case, Check, Outcome
 
 
@@ -33,6 +34,13 @@ class CheckSet:
             sentence = assertion.needs(case)
             if sentence is not None:
                 yield assertion.spec.id, sentence
+
+    def prepare(self) -> Iterator[tuple[str, ProctorError]]:
+        """Get ready for the first row; the id of each assertion that cannot, and why."""
+        for assertion in self._assertions:
+            if isinstance(assertion, Preparing):
+                for problem in assertion.prepare():
+                    yield assertion.spec.id, problem
 
     def run(
         self, answered: Answered, case: Case, timed_out: Container[str] = frozenset()

@@ -20,7 +20,14 @@ from proctor.records import AssertionSpec, Case, Json
 
 
 class OneOfSpec(SelectingSpec, frozen=True, kw_only=True):
-    """The fields of `one-of`."""
+    """The fields of `one-of`.
+
+    Args:
+        values: What the answer may be. Without them, the case's `expected`, a list.
+        expected: The part of the case's `expected` that is the list.
+        trim: Ignore white space at both ends of a string.
+        ignore_case: Compare strings without regard to case.
+    """
 
     values: list[Json] | UnsetType = UNSET
     expected: str | UnsetType = UNSET

@@ -19,7 +19,7 @@ from proctor.evaluation import SelectedSuite, select
 from proctor.pipeline import load_exam
 from proctor.recording import recover
 from proctor.replaying import subject_keys
-from proctor.run_folders import SuiteLock
+from proctor.run_folders import SuiteLock, unfinished
 from proctor.selecting import Selection
 
 EXAMPLES = """
@@ -138,19 +138,26 @@ def recover_(suites: tuple[str, ...], cwd: Path | None) -> int:
     output = Output()
     with _work(cwd, suites) as work:
         for one in work.suites:
-            lock = SuiteLock(work.folder.project, one.name)
-            try:
-                taken = recover(work.folder, one.suite, one.plan)
-            finally:
-                lock.release()
+            taken = _recovered(work.folder, one)
             output.line(f"{one.name}  {taken} recordings recovered")
     return ExitCode.OK
+
+
+def _recovered(folder: CassetteFolder, selected: SelectedSuite) -> int:
+    if not unfinished(folder.project, selected.name):
+        return 0
+    lock = SuiteLock(folder.project, selected.name)
+    try:
+        return recover(folder, selected.suite, selected.plan)
+    finally:
+        lock.release()
 
 
 @contextmanager
 def _work(cwd: Path | None, suites: Sequence[str]) -> Iterator[_Work]:
     config = project_config(cwd, {})
-    with closing(load_exam(config, suites)) as exam:
+    # Nothing is judged, so no code runs whatever is allowed.
+    with closing(load_exam(config, suites, allow_code=True)) as exam:
         yield _Work(cassette_folder(config, cwd, None), select(exam, Selection()))
 
 

@@ -18,9 +18,14 @@ from proctor.recording import LiveOptions, LiveSession
 from proctor.records import RenderOptions
 from proctor.rendering.report_json import render_json
 from proctor.reporting import RunReport
-from proctor.run_folders import new_run_folder
-from proctor.running.engine import Stop
+from proctor.running.engine import GRACE_S, Stop
 from proctor.safe_io import write_whole
+
+_CONTINUES = {
+    CacheMode.RECORD: "what was received is stored; `--cache record` continues",
+    CacheMode.REFRESH: "what was received is stored; `--cache refresh` asks for everything again",
+    CacheMode.OFF: "what was received is not stored",
+}
 
 
 def run_live(
@@ -40,16 +45,15 @@ def run_live(
     refs = {one.target.subject.model.ref for suite in selected for one in suite.subjects}
     names = {ref.partition("/")[0] for ref in refs}
     providers = open_providers(names, config.values.providers, root=config.root, clock=clock)
-    run = new_run_folder(config.root, clock)
+    mode = CacheMode(options.cache)
     stop = Stop()
-    with _stopping_at_ctrl_c(stop, output):
+    with _stopping_at_ctrl_c(stop, output, _CONTINUES[mode]):
         session = LiveSession(
             folder,
             [(one.suite, one.plan) for one in selected],
             providers=providers,
-            run=run,
             options=LiveOptions(
-                mode=CacheMode(options.cache),
+                mode=mode,
                 concurrency=config.values.concurrency,
                 timeout_s=options.timeout,
             ),
@@ -58,22 +62,22 @@ def run_live(
         )
         with closing(session):
             report = evaluate(config, selected, session, answers=not options.no_answers)
-    write_whole(run.folder / "report.json", render_json(report, RenderOptions()))
-    if stop.requested:
-        output.note("stopped; what was received is stored. `--cache record` continues")
+            write_whole(session.run.folder / "report.json", render_json(report, RenderOptions()))
     return report
 
 
 @contextmanager
-def _stopping_at_ctrl_c(stop: Stop, output: Output) -> Iterator[None]:
+def _stopping_at_ctrl_c(stop: Stop, output: Output, stopped: str) -> Iterator[None]:
     def stop_once(number: int, frame: object) -> None:
         if stop.requested:
             raise KeyboardInterrupt
         stop.request()
-        output.note("stopping: calls in flight have 10 s; Ctrl-C again stops now")
+        output.note(f"stopping: calls in flight have {GRACE_S:g} s; Ctrl-C again stops now")
 
     before = signal.signal(signal.SIGINT, stop_once)
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+        if stop.requested:
+            output.note(f"stopped: {stopped}")

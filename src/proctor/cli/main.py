@@ -17,11 +17,24 @@ from proctor.version import VERSION
 
 COMMANDS = {
     "cassette": "Look at recordings, check, prune and recover them.",
+    "completion": "Print what makes a shell complete commands and options.",
+    "config": "Print each value of the configuration and where it came from.",
+    "explain": "Print what a code means, or all codes.",
+    "init": "Write a small project that passes at once.",
     "lint": "Check suites, prompts and datasets; run nothing.",
+    "plugins": "List the kinds of assertion there are, and who brings them.",
     "run": "Run suites and report what passed.",
+    "schema": "Print the JSON Schema of a kind of file.",
 }
 
-EPILOG = "Start with `proctor run` in a folder with a proctor.toml."
+EPILOG = """
+\b
+Start with:
+  proctor init    a small project in an empty folder
+  proctor run     what it comes to
+
+Every problem has a code; `proctor explain CODE` says more about it.
+"""
 
 
 class LazyGroup(click.Group):
@@ -37,6 +50,11 @@ class LazyGroup(click.Group):
             return None
         command: click.Command = import_module(f"proctor.cli.{cmd_name}").command
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands with a sentence each, none of them imported."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name]) for name in self.list_commands(ctx)])
 
 
 @click.group(
@@ -70,7 +88,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         output.problems(error)
         return output.finish(ExitCode.CANNOT)
     except (KeyboardInterrupt, click.Abort):
-        output.note("interrupted; nothing was written")
+        output.note("interrupted")
         return output.finish(ExitCode.INTERRUPTED)
     except BrokenPipeError:
         # Whoever was reading has enough. Python would complain again when it flushes at exit.

@@ -13,6 +13,9 @@ from proctor.rendering.escaping import terminal_line, terminal_text
 if TYPE_CHECKING:
     import click
 
+USAGE = "P6002"
+"""The code of a wrong command line, which the help explains better."""
+
 
 class Output:
     """Standard output and standard error as bytes, so that no locale changes a report."""
@@ -61,10 +64,12 @@ class Output:
                 self.note(f"    {problem.hint}")
         if len(problems) > 1:
             self.note(f"{len(problems)} problems; nothing was run")
+        if error.code != USAGE:
+            self.note(f"`proctor explain {error.code}` says more")
 
     def usage_error(self, error: click.ClickException) -> None:
         """What is wrong with the command line."""
-        self.note(f"P6002: {error.format_message()}")
+        self.note(f"{USAGE}: {error.format_message()}")
         context = getattr(error, "ctx", None)
         if context is not None:
             self.note(f"    see `{context.command_path} --help`")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -53,7 +54,7 @@ def command(**given: Any) -> int:  # noqa: ANN401 - click hands over every optio
         options.cwd, {"concurrency": options.concurrency, "max_cases": options.max_cases}
     )
     selection = options.selection()
-    exam = load_exam(config, options.suites, repeats=options.repeats)
+    exam = load_exam(config, options.suites, repeats=options.repeats, allow_code=options.allow_code)
     with closing(exam):
         selected = select(exam, selection)
         folder = cassette_folder(config, options.cwd, options.cassettes)
@@ -75,7 +76,7 @@ def _run(
     answers = not options.no_answers
     if mode is CacheMode.REPLAY:
         names = [one.name for one in selected]
-        with closing(ReplaySession(folder, names)) as session:
+        with closing(ReplaySession(folder, names, repeats=options.repeats)) as session:
             return evaluate(exam.config, selected, session, answers=answers)
     if options.verify is not None:
         raise UsageError(
@@ -108,13 +109,16 @@ def _show(options: RunOptions, report: RunReport, output: Output) -> int:
         _write_reports(report, options.path(options.report_dir))
     colour = output.colour() and options.out is None
     shown = RenderOptions(all_cases=options.all, colour=colour)
-    chunks = output.copied(_renderer(options.format)(report, shown))
+    rendered = _renderer(options.format)(report, shown)
+    if options.format == "markdown":
+        rendered = _with_step_summary(rendered, output)
+    chunks = output.copied(rendered)
     if options.out is None:
         for _ in chunks:
             pass
     else:
         write_whole(options.path(options.out), chunks)
-    if options.format == "json":
+    if options.format in ("json", "junit"):
         output.note(_summary(report))
     if options.verify is not None:
         difference = _difference(report, options.path(options.verify))
@@ -123,6 +127,21 @@ def _show(options: RunOptions, report: RunReport, output: Output) -> int:
             return ExitCode.FAILED
         output.note(f"the report has the same bytes as {options.verify}")
     return report.head.exit_code
+
+
+def _with_step_summary(chunks: Iterator[bytes], output: Output) -> Iterator[bytes]:
+    """The chunks, which are also appended to the summary of the step when GitHub names its file."""
+    path = os.environ.get("GITHUB_STEP_SUMMARY")
+    if not path:
+        return chunks
+    text = b"".join(chunks)
+    try:
+        with Path(path).open("ab") as summary:
+            summary.write(b"\n" + text if summary.tell() else text)
+    except OSError as error:
+        # The report itself is not in danger, and neither is what the exit code says.
+        output.note(f"warning: the step summary cannot be written: {reason_of(error)}")
+    return iter([text])
 
 
 def _difference(report: RunReport, path: Path) -> ReportError | None:

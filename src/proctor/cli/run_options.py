@@ -39,6 +39,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     failed_in: Path | None
     repeats: int | None
     max_cases: int | None
+    allow_code: bool
     format: str
     out: Path | None
     report_dir: Path | None
@@ -131,6 +132,9 @@ _OPTIONS = (
         metavar="N",
         type=click.IntRange(1, 1_000_000),
         help="How many cases a dataset may have.  [default: 1000]",
+    ),
+    click.option(
+        "--allow-code", is_flag=True, help="Let assertions of kind `python` run their functions."
     ),
     click.option(
         "--format",

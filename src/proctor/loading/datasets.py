@@ -43,7 +43,16 @@ class CaseRules(Protocol):
 
 
 class CaseFile(Struct, frozen=True, gc=False, forbid_unknown_fields=True):
-    """A case as it stands in a dataset."""
+    """A case as it stands in a dataset.
+
+    Args:
+        id: Unique in the dataset, 1 to 128 characters.
+        inputs: Values for the inputs of the prompts; nothing undeclared.
+        expected: What assertions compare with; any JSON.
+        tags: Words for selection and reports.
+        tiers: Tiers of this case, instead of the suite's.
+        metadata: Kept with the case, sent nowhere.
+    """
 
     id: str
     inputs: JsonObject

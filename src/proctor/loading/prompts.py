@@ -38,7 +38,13 @@ _INPUT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
 
 
 class ModelFile(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """`model` of a prompt."""
+    """The model of a prompt and what is sent to it beside the messages.
+
+    Args:
+        ref: `<provider>/<name>`.
+        max_tokens: The longest answer, in tokens.
+        params: Parameters of the provider, like `temperature`.
+    """
 
     ref: str
     max_tokens: Annotated[int, Meta(ge=1)] | None = None
@@ -46,7 +52,19 @@ class ModelFile(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknow
 
 
 class PromptFile(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """A prompt as it stands in its file."""
+    """A prompt as it stands in its file.
+
+    Args:
+        schema_: A relative path, for editors; ignored at run time.
+        description: For people; not sent.
+        model: Who is asked when the suite names no `models`.
+        inputs: The input contract: what a case gives, by name.
+        output: The output contract: the fields of an answer in JSON. Without it, free text.
+        tools: What the model may ask to be called.
+        system: The system message, a template.
+        user: The user message, a template: `{{input.name}}` is replaced once.
+        messages: All messages, instead of `system` and `user`.
+    """
 
     schema_: str | None = msgspec.field(default=None, name="$schema")
     description: str | None = None

@@ -19,14 +19,22 @@ class SuiteScope:
         folder: The suite's folder, relative to the root.
         prompt: The prompt under test.
         regex_timeout_s: How long one match may take.
+        allow_code: Whether the command line allows code of the project to run.
     """
 
     def __init__(
-        self, root: Path, folder: str, *, prompt: Prompt | None, regex_timeout_s: float
+        self,
+        root: Path,
+        folder: str,
+        *,
+        prompt: Prompt | None,
+        regex_timeout_s: float,
+        allow_code: bool = False,
     ) -> None:
-        self._root = root
-        self._folder = folder
+        self.root = root
+        self.allow_code = allow_code
         self.regex_timeout_s = regex_timeout_s
+        self._folder = folder
         schema = None if prompt is None else answer_schema(prompt)
         self.output_schema: JsonObject | None = schema
 
@@ -38,4 +46,4 @@ class SuiteScope:
             FileError: P6805 when the path is not one of a file inside the project.
         """
         relative = inside(path, base=self._folder)
-        return read_document(self._root, relative, error=SuiteError, code="P6201").value
+        return read_document(self.root, relative, error=SuiteError, code="P6201").value

@@ -12,33 +12,37 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from proctor.documents import Document, Path, StructReader, name_of
+from proctor.documents import Document, Path, StructReader
 from proctor.errors import ProctorError, SuiteError, UsageError
+from proctor.loading.assertions import read_assertions
 from proctor.loading.bundles import LoadedPrompt, check_model_ref
 from proctor.loading.files import list_files, read_document
 from proctor.loading.prompts import Prompts
 from proctor.records import (
-    AssertionSpec,
     AtKLimit,
     Json,
     JsonObject,
+    LoadedAssertion,
     ModelChoice,
-    Severity,
     Subject,
     Thresholds,
 )
-from proctor.registry import assertion_kinds, did_you_mean
+from proctor.registry import did_you_mean
 from proctor.safe_io import inside
 
 ENDINGS = (".eval.yaml", ".eval.yml", ".eval.json")
 
-MAX_ASSERTIONS = 20
 MAX_REPEATS = 1_000
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*\Z")
 
 
 class ModelOverride(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One of a suite's `models`, with params that override the prompt's."""
+    """One of a suite's `models`, with params that override the prompt's.
+
+    Args:
+        ref: `<provider>/<name>`.
+        params: Sent beside the messages; `maxTokens` limits the answer.
+    """
 
     ref: str
     params: JsonObject = {}
@@ -51,7 +55,16 @@ class DatasetFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class ThresholdsFile(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """`thresholds` as written; the ranges are checked when it is read."""
+    """What a run must reach. Rates are shares of 1.
+
+    Args:
+        pass_rate: Passed of measured rows, per subject, above 0 to 1.
+        max_error_rate: Errored of all rows, 0 to below 1.
+        min_measured: Checks with a verdict of all checks of answered rows, above 0 to 1.
+        max_cost_usd: The cost of all answers, in USD.
+        pass_at_k: At least one of `k` repeats passes: the mean over the cases.
+        pass_hat_k: All of `k` repeats pass: the mean over the cases.
+    """
 
     pass_rate: float = 1.0
     max_error_rate: float = 0.0
@@ -62,7 +75,22 @@ class ThresholdsFile(Struct, frozen=True, kw_only=True, rename="camel", forbid_u
 
 
 class SuiteFile(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """A suite as it stands in its file. Assertions are read kind by kind."""
+    """A suite as it stands in its file. Assertions are read kind by kind.
+
+    Args:
+        dataset: The cases: a path relative to the suite's folder.
+        assertions: What every answer must pass, 1 to 20.
+        schema_: A relative path, for editors; ignored at run time.
+        description: For people.
+        prompt: The prompt under test: `<prompt id>`, `<project id>/<prompt id>` or
+            `python:package.module:function`.
+        prompts: Several variants of a prompt, instead of `prompt`.
+        models: Who is asked: `<provider>/<name>`, or that as `ref` with `params`. Default: the
+            model of the prompt.
+        repeats: How often each row is repeated.
+        thresholds: What the run must reach.
+        tiers: Free-form names for selection.
+    """
 
     dataset: str | DatasetFile
     assertions: list[Json]
@@ -74,13 +102,6 @@ class SuiteFile(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknow
     repeats: Annotated[int, Meta(ge=1, le=MAX_REPEATS)] = 1
     thresholds: ThresholdsFile = ThresholdsFile()
     tiers: Annotated[tuple[str, ...], Meta(min_length=1)] = ("full",)
-
-
-class LoadedAssertion(Struct, frozen=True):
-    """An assertion as written, typed by its kind, and where it stands."""
-
-    spec: AssertionSpec
-    where: str
 
 
 class LoadedSubject(Struct, frozen=True):
@@ -178,7 +199,8 @@ def load_suite(
             hint="rename the file with lower-case letters, digits and dashes",
         )
     file = reader.read(SuiteFile, document.value)
-    assertions = _assertions(document.value, reader)
+    written = document.value.get("assertions") if isinstance(document.value, dict) else None
+    assertions = read_assertions(written, reader)
     references = _references(document.value)
     if file is None:
         for reference, place in references:
@@ -223,66 +245,6 @@ def _dataset(file: SuiteFile, document: Document, reader: StructReader) -> tuple
     except ProctorError as problem:
         reader.problems.append(problem)
         return "", where
-
-
-def _assertions(value: Json, reader: StructReader) -> tuple[LoadedAssertion, ...]:
-    written = value.get("assertions") if isinstance(value, dict) else None
-    if not isinstance(written, list):
-        return ()
-    if not written:
-        reader.problem(
-            "a suite without assertions can never fail",
-            ("assertions",),
-            hint="write at least one assertion",
-            code="P6202",
-        )
-    if len(written) > MAX_ASSERTIONS:
-        reader.problem(f"{len(written)} assertions are more than {MAX_ASSERTIONS}", ("assertions",))
-    read = [_assertion(one, ("assertions", index), reader) for index, one in enumerate(written)]
-    assertions = tuple(one for one in read if one is not None)
-    seen: set[str] = set()
-    for index, one in enumerate(read):
-        if one is not None and one.spec.id in seen:
-            reader.problem(
-                f"two assertions have the id `{one.spec.id}`", ("assertions", index, "id")
-            )
-        if one is not None:
-            seen.add(one.spec.id)
-    if written and all(one and one.spec.severity is Severity.WARN for one in read):
-        reader.problem(
-            "every assertion is `severity: warn`, so the suite can never fail",
-            ("assertions",),
-            hint="leave `severity` out of at least one",
-            code="P6202",
-        )
-    return assertions
-
-
-def _assertion(written: Json, path: Path, reader: StructReader) -> LoadedAssertion | None:
-    if not isinstance(written, dict):
-        reader.problem(
-            f"an assertion must be a mapping with `id` and `kind`, not {name_of(written)}", path
-        )
-        return None
-    kind_name = written.get("kind")
-    if not isinstance(kind_name, str):
-        reader.problem(
-            "an assertion needs a `kind`",
-            path,
-            hint=f"kinds: {', '.join(assertion_kinds.names())}",
-        )
-        return None
-    kind = assertion_kinds.get(kind_name)
-    if kind is None:
-        names = assertion_kinds.names()
-        reader.problem(
-            f"there is no assertion kind `{kind_name}`",
-            (*path, "kind"),
-            hint=did_you_mean(kind_name, names) or f"kinds: {', '.join(names)}",
-        )
-        return None
-    spec = reader.read(kind.Spec, written, path)
-    return None if spec is None else LoadedAssertion(spec, reader.document.where(path))
 
 
 def _references(value: Json) -> list[tuple[str, Path]]:

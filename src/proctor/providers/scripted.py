@@ -5,7 +5,9 @@ It makes the whole way of a live run testable: recording, sharing, interruption,
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Callable, Sequence
+from heapq import merge
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -123,7 +125,7 @@ def load_script(root: Path, path: str) -> list[ScriptedAnswer]:
         ) from error
     script: list[ScriptedAnswer] = []
     problems: list[ProctorError] = []
-    for number, line in enumerate(data.splitlines(), 1):
+    for number, line in enumerate(data.removeprefix(BOM_UTF8).splitlines(), 1):
         if not line.strip():
             continue
         where = f"{path}:{number}"
@@ -141,14 +143,15 @@ def load_script(root: Path, path: str) -> list[ScriptedAnswer]:
 
 
 def _first_match(lines: Sequence[ScriptedAnswer]) -> Script:
+    of_case: dict[str | None, list[tuple[int, ScriptedAnswer]]] = {None: []}
+    for place, line in enumerate(lines):
+        of_case.setdefault(line.case, []).append((place, line))
+
     def answer(request: Request, call: Call) -> ScriptedAnswer:
+        fitting = of_case.get(call.case, ())
         text = "\n".join(message.content for message in request.messages)
-        for line in lines:
-            if (
-                line.case in (None, call.case)
-                and line.take in (None, call.take)
-                and (line.contains is None or line.contains in text)
-            ):
+        for _, line in merge(fitting, of_case[None]):
+            if line.take in (None, call.take) and (line.contains is None or line.contains in text):
                 return line
         raise ProviderError("the script has no line for this call", code="P6312")
 

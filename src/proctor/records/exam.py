@@ -10,7 +10,17 @@ from proctor.records.words import Identifier, Json, JsonObject, Severity
 
 
 class FieldSpec(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """One field of an input or output contract, as written in a prompt."""
+    """One field of an input or output contract, as written in a prompt.
+
+    Args:
+        description: For people; not sent.
+        options: The values of an enum.
+        default: What an absent input is.
+        optional: Whether it may be absent.
+        items: What a list holds.
+        fields: What an object holds; without them, anything.
+        max_length: Characters of a string, items of a list.
+    """
 
     type: Literal["string", "number", "integer", "boolean", "enum", "list", "object"]
     description: str | None = None
@@ -30,7 +40,13 @@ class Message(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class ToolSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A tool a prompt offers to the model. Calls of it are returned, never made."""
+    """A tool a prompt offers to the model. Calls of it are returned, never made.
+
+    Args:
+        name: What the model calls it.
+        description: What the model is told about it.
+        parameters: A JSON Schema of an object.
+    """
 
     name: Annotated[str, Meta(pattern=r"\A[A-Za-z0-9_-]{1,64}\Z")]
     description: str | None = None
@@ -88,12 +104,37 @@ class Subject(Struct, frozen=True, kw_only=True):
 
 
 class AssertionSpec(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """The fields every assertion has. Each kind extends it with its own."""
+    """The fields every assertion has. Each kind extends it with its own.
+
+    Args:
+        id: Unique in the suite.
+        kind: What is checked.
+        severity: Whether a failed check fails its row.
+        negate: Pass when it would fail, and the other way round.
+    """
 
     id: Identifier
     kind: str
     severity: Severity = Severity.FAIL
     negate: bool = False
+
+
+class LoadedAssertion(Struct, frozen=True):
+    """An assertion as written, typed by its kind, and where it stands."""
+
+    spec: AssertionSpec
+    where: str
+
+
+class GroupSpec(AssertionSpec, frozen=True, kw_only=True):
+    """The fields of an assertion that is made of others.
+
+    Args:
+        of: The assertions, 1 to 20. They may do without `id`, and have no `severity`. Once the
+            suite is loaded, each is a `LoadedAssertion`.
+    """
+
+    of: list[Json]
 
 
 class Case(Struct, frozen=True, gc=False):

@@ -1,1 +1,1 @@
-"""Reports as text and JSON; nothing here touches a file or a terminal."""
+"""Reports as text, JSON, Markdown and JUnit; nothing here touches a file or a terminal."""

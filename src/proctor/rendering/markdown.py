@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from proctor.protocols import Report
 from proctor.records import (
@@ -45,8 +45,8 @@ MAX_LENGTH = 60_000
 _FOR_THRESHOLDS, _FOR_CATEGORIES, _FOR_SUITES, _FOR_WARNINGS = 6_000, 3_000, 12_000, 5_000
 """What these sections may take at most. The cases that did not pass have all the rest."""
 
-_FOR_A_CASE = 4_000
-_DATA_LENGTH = 300
+_FOR_A_CASE = 6_000
+_DATA_LENGTH, _NAME_LENGTH = 300, 200
 """Of one piece of data, before its characters are replaced: at most thirteen for one."""
 
 _NOTE_LENGTH = 60
@@ -63,21 +63,30 @@ def render_markdown(report: Report, options: RenderOptions) -> Iterator[bytes]:
     yield _MarkdownReport(report).text().encode("utf-8")
 
 
-def code(text: str) -> str:
+def code(text: str, limit: int = _DATA_LENGTH) -> str:
     """Data as inline code that no reader of Markdown acts upon; long data is cut.
 
     Example:
         >>> code("a|b @c")
         '<code>a&#124;b&#32;&#64;<!-- -->c</code>'
     """
-    safe = terminal_text(text[:_DATA_LENGTH])[:_DATA_LENGTH]
-    dots = "..." if len(text) > _DATA_LENGTH or len(safe) == _DATA_LENGTH else ""
-    return f"<code>{_MARKUP.sub(_reference, safe)}</code>{dots}"
+    safe = terminal_text(text[:limit])
+    if len(text) > limit or len(safe) > limit:
+        safe = f"{safe[:limit]}..."
+    return f"<code>{_MARKUP.sub(_reference, safe)}</code>"
+
+
+def _name(text: str) -> str:
+    return code(text, _NAME_LENGTH)
 
 
 def _reference(match: re.Match[str]) -> str:
     # GitHub finds e-mail addresses in what references stand for as well; a comment parts them.
     return "&#64;<!-- -->" if match[0] == "@" else f"&#{ord(match[0])};"
+
+
+def _lines(lines: Iterable[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
 
 
 class _Section:
@@ -89,7 +98,7 @@ class _Section:
     """
 
     def __init__(self, room: int, *head: str) -> None:
-        self._head = "".join(f"{line}\n" for line in head)
+        self._head = _lines(head)
         self._lines: list[str] = []
         self._room = room - len(self._head) - _NOTE_LENGTH
         self.is_full = False
@@ -105,8 +114,8 @@ class _Section:
         if total == 0:
             return ""
         left_out = total - len(self._lines)
-        note = f"\n{left_out:,} more {noun} left out.\n" if left_out else ""
-        return self._head + "".join(f"{line}\n" for line in self._lines) + note + "\n"
+        note = f"\nLeft out: {left_out} of {total} {noun}.\n" if left_out else ""
+        return f"{self._head}{_lines(self._lines)}{note}\n"
 
 
 class _MarkdownReport:
@@ -133,13 +142,18 @@ class _MarkdownReport:
             tokens_text(subject.tokens for subject in subjects),
             cache_text(suite.cache for suite in head.suites),
         )
-        project = head.project if _PROJECT.fullmatch(head.project) else code(head.project)
+        project = head.project if _PROJECT.fullmatch(head.project) else _name(head.project)
         counted = headline(subject.counts for subject in subjects)
-        return (
-            f"### Proctor: {project}\n\n"
-            f"> [!{kind}]\n"
-            f"> **{Verdict(head.verdict).value.upper()}** {counted}. {because}\n\n"
-            f"{''.join(f'- {code(total)}{chr(10)}' for total in totals)}\n"
+        return _lines(
+            [
+                f"### Proctor: {project}",
+                "",
+                f"> [!{kind}]",
+                f"> **{Verdict(head.verdict).value.upper()}** {counted}. {because}",
+                "",
+                *(f"- {code(total)}" for total in totals),
+                "",
+            ]
         )
 
     def _alert(self) -> tuple[str, str]:
@@ -189,9 +203,10 @@ class _MarkdownReport:
             findings = case_findings(case)
             passed = passed_text(case)
             outcome = case.outcome.value if passed is None else f"{case.outcome.value}, {passed}"
-            table.add(f"| {code(case.id)} | {name} | {outcome} | {code(findings[0])} |")
+            first = code(findings[0]) if findings else ""
+            table.add(f"| {_name(case.id)} | {name} | {outcome} | {first} |")
             if not blocks.is_full:
-                blocks.add(_block(f"{code(case.id)} {name}: {outcome}", findings))
+                blocks.add(_block(f"{_name(case.id)} {name}: {outcome}", findings))
             if table.is_full and blocks.is_full:
                 break
         total = sum(
@@ -204,7 +219,7 @@ class _MarkdownReport:
         """Each such case with the name of its suite and subject, the most severe first."""
         for outcome in _NOT_PASSED:
             for place, number, suite, subject in self._subjects:
-                name = code(f"{suite.suite}: {subject.id}")
+                name = _name(f"{suite.suite}: {subject.id}")
                 for case in self._report.cases(place, number).having(outcome):
                     yield name, case
 
@@ -216,7 +231,7 @@ class _MarkdownReport:
             _FOR_CATEGORIES, "#### Failure categories", "", "| category | rows |", "|---|---|"
         )
         for category, count in sorted(rows.items(), key=lambda item: (-item[1], item[0])):
-            section.add(f"| {code(category)} | {count} |")
+            section.add(f"| {_name(category)} | {count} |")
         return section.text("categories", len(rows))
 
     def _suites(self) -> str:
@@ -231,7 +246,7 @@ class _MarkdownReport:
             cases = self._report.cases(place, number)
             repeats = ", ".join(repeats_text(subject, cases, limit=SHOWN_REPEATS))
             section.add(
-                f"| {code(suite.suite)} | {code(subject.id)} | {counts_text(subject.counts)} "
+                f"| {_name(suite.suite)} | {_name(subject.id)} | {counts_text(subject.counts)} "
                 f"| {_rate(subject.pass_rate)} | {code(repeats) if repeats else ''} |"
             )
         return section.text("subjects", len(self._subjects))
@@ -246,7 +261,7 @@ class _MarkdownReport:
         for suite, warning in warnings:
             said = " ".join(filter(None, (warning.code, warning.message)))
             where = "" if warning.where is None else f" {code(warning.where)}"
-            section.add(f"- {code(suite)} {code(said)}{where}")
+            section.add(f"- {_name(suite)} {code(said)}{where}")
         return section.text("warnings", len(warnings))
 
 

@@ -16,6 +16,7 @@ GRACE_S = 10.0
 """How long calls in flight may still take after a stop."""
 
 AskRow = Callable[[Case, int], Awaitable[RowResult]]
+FinishedRow = tuple[PlannedRow, RowResult]
 
 
 class Stop:
@@ -53,8 +54,8 @@ class LiveExecutor:
 
     def run(
         self, rows: Iterable[PlannedRow], ask_row: AskRow
-    ) -> Generator[tuple[PlannedRow, RowResult], None, None]:
-        """Yield each row that finished with its result, in the order of `rows`."""
+    ) -> Generator[list[FinishedRow], None, None]:
+        """Yield the rows that finished with their results, in the order of `rows`."""
         # With a factory the runner leaves the caller's current event loop alone.
         with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
             flight = _Flight(iter(rows), ask_row, self._concurrency, self._window)
@@ -65,7 +66,7 @@ class LiveExecutor:
                     done = runner.run(flight.next_done(self._stop, self._grace_s))
                     if not done:
                         return
-                    yield from done
+                    yield done
             finally:
                 self._stop.on_request(None)
                 runner.run(flight.cancel())
@@ -97,7 +98,7 @@ class _Flight:
         """Look again: a row has finished, or a stop is requested."""
         self._news.set()
 
-    async def next_done(self, stop: Stop, grace_s: float) -> list[tuple[PlannedRow, RowResult]]:
+    async def next_done(self, stop: Stop, grace_s: float) -> list[FinishedRow]:
         """The next rows in order, at least one; none when there are no more."""
         while not (ready := self._take_ready()):
             if stop.requested:
@@ -137,14 +138,14 @@ class _Flight:
         for task in [task for task in self._tasks if task.done()]:
             self._finished[self._tasks.pop(task)] = task.result()
 
-    def _take_ready(self) -> list[tuple[PlannedRow, RowResult]]:
+    def _take_ready(self) -> list[FinishedRow]:
         ready = []
         while self._next in self._finished:
             ready.append((self._planned.pop(self._next), self._finished.pop(self._next)))
             self._next += 1
         return ready
 
-    async def _land(self, grace_s: float) -> list[tuple[PlannedRow, RowResult]]:
+    async def _land(self, grace_s: float) -> list[FinishedRow]:
         """Everything that finished, after the rows in flight have had their time."""
         self._exhausted = True
         if self._tasks:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from copy import deepcopy
 from pathlib import Path
 
 import msgspec
@@ -53,7 +54,7 @@ def _messages(
     Raises:
         SuiteError: P6701, for this row only, when it raises or returns something else.
     """
-    made = guarded(lambda: function(dict(inputs)), f"the prompt `{reference}`", code="P6701")
+    made = guarded(lambda: function(deepcopy(inputs)), f"the prompt `{reference}`", code="P6701")
     if isinstance(made, str):
         return (Message(role="user", content=made),)
     try:

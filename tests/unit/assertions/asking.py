@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from proctor.errors import ProctorError
 from proctor.protocols import Assertion
-from proctor.records import Answer, Answered, Case, Check, Finish, JsonObject, Outcome
+from proctor.records import (
+    Answer,
+    Answered,
+    Case,
+    Check,
+    Finish,
+    JsonObject,
+    LoadedAssertion,
+    Outcome,
+    ToolCall,
+    Usage,
+)
 from proctor.registry import assertion_kinds
 
 CONTRACT = {
@@ -31,8 +44,12 @@ class FakeScope:
         contract: JsonObject | None = CONTRACT,
         files: dict[str, Any] | None = None,
         regex_timeout_s: float = 5.0,
+        root: Path = Path("/nowhere"),
+        allow_code: bool = True,
     ) -> None:
         self.output_schema = contract
+        self.root = root
+        self.allow_code = allow_code
         self.regex_timeout_s = regex_timeout_s
         self._files = files or {}
 
@@ -42,9 +59,8 @@ class FakeScope:
 
 def assertion(kind: str, *, scope: FakeScope | None = None, **fields: Any) -> Assertion:
     """An assertion with the id `it`; fields have the names a suite has for them."""
-    implementation = assertion_kinds.get(kind)
-    spec = msgspec.convert({"id": "it", "kind": kind, **fields}, implementation.Spec)
-    return implementation.compile(spec, scope or FakeScope())
+    spec = loaded({"id": "it", "kind": kind, **fields}).spec
+    return assertion_kinds.get(kind).compile(spec, scope or FakeScope())
 
 
 def refusal(kind: str, *, scope: FakeScope | None = None, **fields: Any) -> str:
@@ -56,9 +72,17 @@ def refusal(kind: str, *, scope: FakeScope | None = None, **fields: Any) -> str:
     raise AssertionError("the spec was accepted")
 
 
-def answered(text: str | None, finish: Finish = Finish.STOP) -> Answered:
-    answer = Answer(text, [], finish, None, None, None, None, None, None)
-    return Answered(answer, None, None, None, None)
+def answered(
+    text: str | None,
+    finish: Finish = Finish.STOP,
+    *,
+    calls: Sequence[ToolCall] = (),
+    usage: Usage | None = None,
+    cost_usd: float | None = None,
+    latency_ms: float | None = None,
+) -> Answered:
+    answer = Answer(text, list(calls), finish, None, None, None, None, None, None)
+    return Answered(answer, None, usage, cost_usd, latency_ms)
 
 
 def case(*expected: Any) -> Case:
@@ -75,3 +99,21 @@ def verdict(kind: str, text: str | None, *expected: Any, **fields: Any) -> str |
     """`passed`, or the reason of the failed check."""
     result = check(kind, text, *expected, **fields)
     return "passed" if result.outcome is Outcome.PASSED else result.reason
+
+
+def group(kind: str, *parts: JsonObject, **fields: Any) -> JsonObject:
+    """A part of a group that is a group itself; its parts get ids like those of a suite."""
+    return {"kind": kind, "of": list(parts), **fields}
+
+
+def loaded(written: JsonObject, where: str = "suite.yaml:1") -> LoadedAssertion:
+    """An assertion as loading hands it on; those within groups stand a line further down each."""
+    implementation = assertion_kinds.get(written["kind"])
+    if "of" in written:
+        file, _, line = where.rpartition(":")
+        of = [
+            loaded({"id": f"{written['id']}.{place}", **part}, f"{file}:{int(line) + place}")
+            for place, part in enumerate(written["of"], 1)
+        ]
+        written = {**written, "of": of}
+    return LoadedAssertion(msgspec.convert(written, implementation.Spec), where)

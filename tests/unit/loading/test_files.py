@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from proctor.errors import FileError, SuiteError
-from proctor.loading.files import list_files, read_document
+from proctor.loading.files import list_files, read_document, read_text
 
 ENDINGS = (".eval.yaml", ".eval.json")
 
@@ -188,3 +188,38 @@ class TestReading:
         with pytest.raises(FileError) as caught:
             self.read(root, "f.yaml", where="evals/s.eval.yaml:3")
         assert (caught.value.code, caught.value.where) == ("P6805", "evals/s.eval.yaml:3")
+
+
+class TestReadingText:
+    def read(self, root, path):
+        return read_text(root, path, error=SuiteError, code="P6204")
+
+    @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+    def test_a_text_is_read_as_it_stands_without_its_byte_order_mark(self, root, mark):
+        write(root, "f.md", mark + "a: [\r\n\0\u2028é ".encode())
+        assert self.read(root, "f.md") == "a: [\r\n\0\u2028é "
+
+    @pytest.mark.parametrize(
+        ("data", "line", "detail"),
+        [
+            (b"one\ntw\xe9\n", 2, "is not UTF-8"),
+            ("text".encode("utf-16"), 1, "is UTF-16, not UTF-8"),
+        ],
+    )
+    def test_another_encoding_is_refused_with_its_line(self, root, data, line, detail):
+        write(root, "f.md", data)
+        with pytest.raises(SuiteError) as caught:
+            self.read(root, "f.md")
+        assert caught.value.message == f"`f.md` {detail}"
+        assert (caught.value.code, caught.value.where) == ("P6204", f"f.md:{line}")
+        assert caught.value.hint == "save the file as UTF-8"
+
+    def test_a_file_that_is_not_there_is_refused(self, root):
+        with pytest.raises(SuiteError, match="no such file or directory") as caught:
+            self.read(root, "f.md")
+        assert (caught.value.code, caught.value.where) == ("P6204", "f.md")
+
+    def test_a_link_is_refused(self, root):
+        (root / "f.md").symlink_to("/etc/passwd")
+        with pytest.raises(FileError, match="goes through the link"):
+            self.read(root, "f.md")

@@ -3,7 +3,7 @@ from typing import ClassVar
 import pytest
 
 from proctor.errors import ManyProblems, UsageError, raise_all
-from proctor.loading import suites
+from proctor.loading import assertions
 from proctor.loading.prompts import Prompts
 from proctor.loading.suites import (
     duplicate_names,
@@ -11,7 +11,7 @@ from proctor.loading.suites import (
     load_suite,
     suite_name,
 )
-from proctor.records import AssertionSpec, Severity, Thresholds
+from proctor.records import AssertionSpec, AtKLimit, Severity, Thresholds
 from proctor.registry import Registry
 
 PROMPT = "model: {ref: local/tiny, maxTokens: 16, params: {temperature: 0}}\nuser: Hi\n"
@@ -36,7 +36,7 @@ class Same:
 def kinds(monkeypatch):
     """Two kinds of assertion, so that these tests need none of the real ones."""
     entries = {"same": f"{__name__}:Same", "similar": f"{__name__}:Same"}
-    monkeypatch.setattr(suites, "assertion_kinds", Registry("assertion kind", entries))
+    monkeypatch.setattr(assertions, "assertion_kinds", Registry("assertion kind", entries))
 
 
 def write(root, path, text):
@@ -165,7 +165,7 @@ def test_a_suite_name_is_lower_case_letters_digits_and_dashes(bad, name):
     [
         (SUITE + "treshold: {}\n", 5, "unknown key `treshold`", "did you mean `thresholds`?"),
         (SUITE + "judge: {}\n", 5, "unknown key `judge`", None),
-        (SUITE + "repeats: 3\n", 5, "unknown key `repeats`", None),
+        (SUITE + "repeat: 3\n", 5, "unknown key `repeat`", "did you mean `repeats`?"),
         (
             SUITE + "thresholds:\n  pass_rate: 1\n",
             6,
@@ -242,6 +242,17 @@ def test_a_suite_needs_a_dataset_and_assertions(bad, key):
         (SUITE + "thresholds: {passRate: true}\n", "thresholds.passRate"),
         (SUITE + "thresholds: {passRate: 1" + "0" * 400 + "}\n", "thresholds.passRate"),
         (SUITE + "thresholds: {passRate: }\n", "thresholds.passRate"),
+        (SUITE + "repeats: 0\n", "repeats"),
+        (SUITE + "repeats: 1001\n", "repeats"),
+        (SUITE + "repeats: 2.5\n", "repeats"),
+        (SUITE + "repeats: true\n", "repeats"),
+        (SUITE + "repeats: '3'\n", "repeats"),
+        (SUITE + "repeats:\n", "repeats"),
+        (SUITE + "thresholds: {passAtK: 1}\n", "thresholds.passAtK"),
+        (SUITE + "thresholds: {passAtK: {k: 0, min: 1}}\n", "thresholds.passAtK.k"),
+        (SUITE + "thresholds: {passHatK: {k: 1.5, min: 1}}\n", "thresholds.passHatK.k"),
+        (SUITE + "thresholds: {passHatK: {k: 1, min: '1'}}\n", "thresholds.passHatK.min"),
+        (SUITE + "thresholds: {passHatK: {k: 1}}\n", "thresholds.passHatK"),
         (SUITE + "models: local/tiny\n", "models"),
         (SUITE + "models: []\n", "models"),
         (SUITE + "models: [7]\n", "models[0]"),
@@ -449,6 +460,66 @@ def test_a_threshold_has_a_range(good, bad, name, fitting, outside):
 def test_a_threshold_is_a_finite_number(bad, value):
     (problem,) = bad(f"{SUITE}thresholds: {{maxCostUsd: {value}}}\n")
     assert problem.startswith("5: P6201: `evals/quiz.eval.yaml` has ")
+
+
+# Repeats
+
+
+@pytest.mark.parametrize("repeats", [1, 2, 1_000])
+def test_rows_are_repeated_as_often_as_the_suite_says(good, repeats):
+    assert good(SUITE).repeats == 1
+    assert good(f"{SUITE}repeats: {repeats}\n").repeats == repeats
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_a_threshold_at_k_has_a_k_of_at_most_the_repeats(good, k):
+    suite = good(
+        f"{SUITE}repeats: 3\nthresholds:\n"
+        f"  passAtK: {{k: {k}, min: 1}}\n  passHatK: {{k: {k}, min: 0.001}}\n"
+    )
+    assert suite.thresholds.pass_at_k == AtKLimit(k=k, min=1)
+    assert suite.thresholds.pass_hat_k == AtKLimit(k=k, min=0.001)
+
+
+def test_a_k_of_1_needs_no_repeats(good):
+    suite = good(f"{SUITE}thresholds: {{passAtK: {{k: 1, min: 0.5}}}}\n")
+    assert suite.thresholds.pass_at_k == AtKLimit(k=1, min=0.5)
+    assert suite.thresholds.pass_hat_k is None
+
+
+@pytest.mark.parametrize("name", ["passAtK", "passHatK"])
+def test_a_larger_k_than_there_are_repeats_is_refused(load, name):
+    _, (problem,) = load(f"{SUITE}repeats: 3\nthresholds:\n  {name}:\n    min: 1\n    k: 4\n")
+    assert (problem.where, problem.code) == ("evals/quiz.eval.yaml:9", "P6201")
+    assert problem.message == f"the threshold `{name}` asks for k = 4, but `repeats` is 3"
+    assert problem.hint == "write `repeats: 4` into the suite, or a smaller `k`"
+
+
+@pytest.mark.parametrize("least", ["0", "1.001", "-1"])
+@pytest.mark.parametrize("name", ["passAtK", "passHatK"])
+def test_a_threshold_at_k_has_a_range(bad, name, least):
+    (problem,) = bad(f"{SUITE}thresholds:\n  {name}: {{k: 1, min: {least}}}\n")
+    assert problem == f"6: P6202: the threshold `{name}.min` must be above 0, at most 1"
+
+
+def test_the_command_line_decides_over_the_suite(tmp_path, good):
+    good(f"{SUITE}repeats: 3\nthresholds: {{passHatK: {{k: 3, min: 0.5}}}}\n")
+    prompts = Prompts(tmp_path, "prompts", "acme")
+    for repeats, problems in ((3, 0), (5, 0), (2, 1)):
+        suite, found = load_suite(tmp_path, "evals/quiz.eval.yaml", prompts, repeats=repeats)
+        assert (suite.repeats, len(found)) == (repeats, problems)
+    (problem,) = found
+    assert (problem.where, problem.code) == ("evals/quiz.eval.yaml:6", "P6201")
+    assert problem.message == "the threshold `passHatK` asks for k = 3, but `--repeats` is 2"
+    assert problem.hint == "ask for 3 repeats or more"
+
+
+def test_the_command_line_does_not_mend_a_suite(tmp_path, bad):
+    text = f"{SUITE}thresholds: {{passAtK: {{k: 2, min: 1}}}}\n"
+    said = bad(text)
+    prompts = Prompts(tmp_path, "prompts", "acme")
+    _, (problem,) = load_suite(tmp_path, "evals/quiz.eval.yaml", prompts, repeats=9)
+    assert said == [f"5: P6201: {problem.message}"]
 
 
 # The dataset

@@ -17,7 +17,7 @@ from sample_reports import (
     wrong,
 )
 
-from proctor.records import RenderOptions, RowError, Severity, Thresholds, Warn
+from proctor.records import AtKLimit, RenderOptions, RowError, Severity, Thresholds, Warn
 from proctor.rendering.text import SHOWN_CASES, render_text
 from proctor.reporting import RunReport
 
@@ -217,11 +217,89 @@ def test_rows_of_a_case_are_told_apart_by_repeat():
     assert "      repeat 3: P6402: gone\n" in rendered(made)
 
 
+def repeats(letters):
+    """The rows of a case, one letter each: passed, failed, errored, or another failure."""
+    made = {
+        "p": lambda n: row(check(), repeat=n),
+        "f": lambda n: row(wrong(), repeat=n),
+        "F": lambda n: row(wrong(got="neutral"), repeat=n),
+        "e": lambda n: row(error=RowError("P6402", "gone"), repeat=n),
+    }
+    return [made[letter](n) for n, letter in enumerate(letters, 1)]
+
+
+def test_repeats_say_how_steady_the_answers_are():
+    made = single(
+        [
+            (case("steady"), repeats("ppppp")),
+            (case("shaky"), repeats("pfppF")),
+            (case("lucky"), repeats("ffpff")),
+            (case("wrong"), repeats("fffff")),
+        ],
+        repeats=5,
+        thresholds=Thresholds(
+            pass_rate=0.5, pass_at_k=AtKLimit(k=5, min=0.7), pass_hat_k=AtKLimit(k=2, min=0.9)
+        ),
+    )
+    assert rendered(made) == golden("""
+        FAILED  9 of 20 rows passed, 11 failed
+
+        reviews
+          brief@local/gemma: passed 9/20, failed 11, errored 0, unmeasured 0
+            per repeat: 50% / 25% / 75% / 50% / 25%
+            pass@5 0.75, pass^5 0.25, 2 flaky, 1 barely passing
+            checks: label passed 9/20
+            failed  shaky  passed 3/5
+              repeat 2: label: /label: expected "negative", got "positive"
+              repeat 5: label: /label: expected "negative", got "neutral"
+            failed  lucky  passed 1/5
+              repeats 1-2, 4-5: label: /label: expected "negative", got "positive"
+            failed  wrong  passed 0/5
+              repeats 1-5: label: /label: expected "negative", got "positive"
+          not met: passRate is 0.45, at least 0.5 is asked for
+          not met: passHatK at k = 2 is 0.325, at least 0.9 is asked for
+
+        cost $0.02 recorded, $0 paid now
+        tokens 2,000 in, 200 out, 0 cached
+        replayed 20, nothing was called
+    """)
+
+
+def test_what_could_not_be_measured_in_repeats_is_said():
+    made = single(
+        [(case("a"), repeats("ppe")), (case("b"), repeats("ppp")), (case("c"), repeats("fee"))],
+        repeats=3,
+    )
+    text = rendered(made)
+    assert "    per repeat: 67% / 100% / 100%\n" in text
+    assert (
+        "    pass@3 1, pass^3 1 (1 of 3 cases have 3 measured rows), 0 flaky, 0 barely passing\n"
+        in text
+    )
+    assert "    failed  c  passed 0/1 (1 of 3 measured)\n" in text
+
+
+def test_a_repeat_without_a_measured_row_has_no_rate():
+    text = rendered(single([(case("a"), repeats("pe"))], repeats=2))
+    assert "    per repeat: 100% / n/a\n" in text
+    assert "    pass@2 n/a, pass^2 n/a (0 of 1 cases have 2 measured rows), 0 flaky" in text
+
+
+def test_many_repeats_are_cut_unless_all_are_asked_for():
+    made = single([(case("a"), repeats("pf" * 30))], repeats=60)
+    text, whole = rendered(made), rendered(made, all_cases=True)
+    assert text.count("0%") == 20
+    assert "0% / 100% / 0% and 40 more\n" in text
+    assert whole.count("0%") == 60
+    assert "repeats 2, 4, 6, 8, 10, 12, 14, 16 and 22 more: label" in text
+
+
 def test_a_case_with_both_kinds_of_error_is_listed_under_both():
     rows = [row(check(outcome=ERRORED, reason="raised")), replace(miss("gone"), repeat=2)]
     text = rendered(single([(case("c"), rows)], repeats=2))
     assert "    errored  1 row, P6402: gone\n      c\n" in text
-    assert "    errored  c\n      repeat 1: label errored: raised\n" in text
+    errored = "    errored  c  passed 0/0 (0 of 2 measured)\n"
+    assert f"{errored}      repeat 1: label errored: raised\n" in text
     assert "more (--all" not in text
 
 
@@ -263,7 +341,7 @@ def test_reasons_of_misses_are_listed_even_when_their_cases_are_not():
 
 
 def test_a_case_with_many_findings_is_cut():
-    rows = [row(wrong(), repeat=repeat) for repeat in range(1, 51)]
+    rows = [row(wrong(got=str(repeat)), repeat=repeat) for repeat in range(1, 51)]
     made = single([(case("a"), rows)], repeats=50)
     assert rendered(made).count("expected") == 20
     assert "      ... and 30 more (--all shows them)\n" in rendered(made)

@@ -121,6 +121,21 @@ def test_a_failed_check_is_explained_by_its_evidence_or_its_reason(reason, evide
             "not met: maxCostUsd is $0.1234, at most $0.1 is asked for",
         ),
         ("minMeasured", 1.0, None, None, "not available: minMeasured, at least 1 is asked for"),
+        (
+            "passAtK",
+            {"k": 5, "min": 0.9},
+            0.895,
+            False,
+            "not met: passAtK at k = 5 is 0.895, at least 0.9 is asked for",
+        ),
+        (
+            "passHatK",
+            {"k": 3, "min": 0.25},
+            None,
+            None,
+            "not available: passHatK at k = 3, at least 0.25 is asked for",
+        ),
+        ("passHatK", {"k": 3, "min": 0.25}, 0.25, True, None),
     ],
 )
 def test_thresholds(name, limit, actual, met, shown):

@@ -47,9 +47,9 @@ def test_a_text_is_one_user_message(project):
 
 
 def test_the_function_cannot_change_the_inputs_that_are_hashed(project):
-    asked = target(project, "inputs.clear(); return 'Hi'")
+    asked = target(project, "inputs['q'].append('more'); inputs.clear(); return 'Hi'")
     asked.prepare(project, allow_code=True)
-    case = Case("a", {"q": "x"})
+    case = Case("a", {"q": ["x"]})
     before = asked.inputs_sha256(case)
     asked.request(case)
     assert asked.inputs_sha256(case) == before
@@ -105,6 +105,7 @@ def test_a_file_that_changed_since_it_was_hashed_is_noticed(project):
         ("import nowhere_to_be_found\nbuild = 1", "importing `made` failed: ModuleNotFoundError"),
         ("build = 1", "`made` has no function `build`"),
         ("# build", "`made` has no function `build`"),
+        ("raise SystemExit  # build", "importing `made` failed: SystemExit"),
     ],
 )
 def test_a_module_that_cannot_be_used_says_why(project, code, words):
@@ -134,6 +135,17 @@ def test_a_function_that_fails_spoils_its_row_and_quotes_no_value(project, body,
     assert caught.value.code == "P6701"
     assert words in caught.value.message
     assert "secret" not in caught.value.message
+
+
+def test_what_the_code_prints_is_no_part_of_the_output(project, capsys):
+    target(project, "print('called'); return 'Hi'")
+    with (project / "made.py").open("a", encoding="utf-8") as file:
+        file.write("print('imported')\n")
+    loaded = load_python_prompt(project, "python:made:build", "here")
+    asked = PromptTarget(Subject(prompt=loaded.prompt, model=MODEL), loaded.templates)
+    asked.prepare(project, allow_code=True)
+    asked.request(Case("a", {}))
+    assert capsys.readouterr() == ("", "imported\ncalled\n")
 
 
 def test_other_prompts_are_always_prepared(project):

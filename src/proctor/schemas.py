@@ -1,0 +1,224 @@
+"""JSON Schemas of the files people write, and of the report, made from the structs that read them.
+
+Descriptions come from docstrings: the first paragraphs describe a struct, `Args` its keys.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import typing
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+from msgspec import Struct, UnsetType
+
+from proctor.documents import fields_of
+from proctor.errors import ProctorError
+from proctor.loading.assertions import MAX_ASSERTIONS
+from proctor.loading.datasets import MAX_ID, CaseFile
+from proctor.loading.prompts import PromptFile
+from proctor.loading.suites import ModelOverride, SuiteFile
+from proctor.records import (
+    REPORT_SCHEMA,
+    CaseResult,
+    GroupSpec,
+    Json,
+    JsonObject,
+    ReportHead,
+    SubjectReport,
+)
+from proctor.registry import assertion_kinds
+
+FOLDER = ".schema"
+"""Where the schemas of a project stand, below its suites' folder."""
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_SUBJECTS = ("prompt", "prompts")
+_ARGUMENT = re.compile(r" {4}(\w+): (.*)\Z")
+
+Definitions = dict[str, JsonObject]
+
+
+def schema_names() -> list[str]:
+    """What there are schemas of."""
+    return list(_MAKERS)
+
+
+def make_schema(name: str) -> JsonObject:
+    """The JSON Schema, draft 2020-12, of one kind of file."""
+    return {"$schema": _DIALECT, **_MAKERS[name]()}
+
+
+def render_schema(name: str) -> bytes:
+    """The JSON Schema of one kind of file as a file; the same bytes every time."""
+    return (json.dumps(make_schema(name), indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def _suite() -> JsonObject:
+    whole, definitions = _definitions(SuiteFile, ModelOverride)
+    suite = definitions["SuiteFile"]
+    keys = suite["properties"]
+    keys["assertions"] |= _assertions({"required": ["id"]})
+    model = {"anyOf": [{"type": "string"}, {"$ref": "#/$defs/ModelOverride"}]}
+    keys["models"]["anyOf"][0]["items"] = model
+    suite["oneOf"] = [{"required": [key]} for key in _SUBJECTS if key in keys]
+    definitions["Assertion"] = {"title": "An assertion", "oneOf": list(_kinds(definitions))}
+    return _top("A suite of Proctor", whole, definitions)
+
+
+def _assertions(more: JsonObject) -> JsonObject:
+    """What a list of assertions is, beside its type; `more` is asked of each."""
+    items = {"$ref": "#/$defs/Assertion", **more}
+    return {"items": items, "minItems": 1, "maxItems": MAX_ASSERTIONS}
+
+
+def _kinds(definitions: Definitions) -> Iterator[JsonObject]:
+    """A reference to the schema of each kind; the schemas join `definitions`.
+
+    In a group an assertion may do without an id, and has no severity of its own.
+    """
+    for name in assertion_kinds.every_name():
+        try:
+            kind = assertion_kinds.get(name)
+        except ProctorError:
+            continue  # a plugin that cannot be used; `proctor plugins` shows it
+        assert kind is not None  # noqa: S101 - it was listed
+        _, found = _definitions(kind.Spec)
+        spec = found.pop(kind.Spec.__name__)
+        spec |= {"title": name, "description": _paragraphs(inspect.getdoc(kind) or "")}
+        spec["properties"]["kind"] |= {"const": name}
+        spec["required"].remove("id")
+        if issubclass(kind.Spec, GroupSpec):
+            spec["properties"]["of"] |= _assertions({"properties": {"severity": False}})
+        definitions.update(found)
+        definitions[f"kind-{name}"] = spec
+        yield {"$ref": f"#/$defs/kind-{name}"}
+
+
+def _prompt() -> JsonObject:
+    whole, definitions = _definitions(PromptFile)
+    either: Json = {"anyOf": [{"required": ["system"]}, {"required": ["user"]}]}
+    definitions["PromptFile"]["oneOf"] = [
+        {"required": ["user"], "not": {"required": ["messages"]}},
+        {"required": ["messages"], "not": either},
+    ]
+    return _top("A prompt of Proctor", whole, definitions)
+
+
+def _dataset() -> JsonObject:
+    whole, definitions = _definitions(CaseFile)
+    definitions["CaseFile"]["properties"]["id"] |= {"minLength": 1, "maxLength": MAX_ID}
+    return _top("A case of a dataset of Proctor, one line", whole, definitions)
+
+
+def _report() -> JsonObject:
+    whole, definitions = _definitions(ReportHead, CaseResult)
+    for kind in _structs((ReportHead, CaseResult)):
+        definition = definitions[kind.__name__]
+        definition["additionalProperties"] = False
+        definition["required"] = [
+            name
+            for name, field in fields_of(kind).items()
+            if UnsetType not in typing.get_args(field.type)
+        ]
+    definitions["ReportHead"]["properties"]["schema"] = {"const": REPORT_SCHEMA}
+    subject = definitions[SubjectReport.__name__]
+    subject["properties"]["cases"] = {"type": "array", "items": {"$ref": "#/$defs/CaseResult"}}
+    subject["required"].append("cases")
+    subject["description"] = "One subject's results, its cases last."
+    definitions["ReportHead"]["description"] = f"A whole report, `{REPORT_SCHEMA}`."
+    return _top("A report of Proctor", whole, definitions)
+
+
+_MAKERS: dict[str, Callable[[], JsonObject]] = {
+    "suite": _suite,
+    "prompt": _prompt,
+    "dataset": _dataset,
+    "report": _report,
+}
+
+
+def _top(title: str, whole: str, definitions: Definitions) -> JsonObject:
+    schema = {
+        "title": title,
+        "$ref": f"#/$defs/{whole}",
+        "$defs": dict(sorted(definitions.items())),
+    }
+    cleaned: JsonObject = _cleaned(schema)
+    return cleaned
+
+
+def _definitions(*kinds: type[Struct]) -> tuple[str, Definitions]:
+    """The name of the first struct's schema, and the schemas of all they are made of, described."""
+    _, definitions = msgspec.json.schema_components(kinds, ref_template="#/$defs/{name}")
+    for kind in _structs(kinds):
+        definition = definitions[kind.__name__]
+        definition["description"] = _paragraphs(kind.__doc__ or "")
+        definition.pop("title", None)
+        described = _arguments(kind)
+        for name, field in fields_of(kind).items():
+            if field.name in described:
+                key = definition["properties"][name]
+                definition["properties"][name] = {"description": described[field.name], **key}
+    return kinds[0].__name__, definitions
+
+
+def _structs(kinds: Sequence[object]) -> list[type[Struct]]:
+    """These structs and all that occur in their fields, each once."""
+    found: dict[type[Struct], None] = {}
+
+    def visit(kind: object) -> None:
+        if isinstance(kind, type) and issubclass(kind, Struct):
+            if kind not in found:
+                found[kind] = None
+                for field in fields_of(kind).values():
+                    visit(field.type)
+            return
+        for part in typing.get_args(kind):
+            visit(part)
+
+    for kind in kinds:
+        visit(kind)
+    return list(found)
+
+
+def _paragraphs(doc: str) -> str:
+    """A docstring up to its `Args`, each paragraph on one line."""
+    text = inspect.cleandoc(doc).partition("\n\nArgs:")[0]
+    return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
+
+
+def _arguments(kind: type[Struct]) -> dict[str, str]:
+    """What the docstrings of a struct and its bases say of each field."""
+    found: dict[str, str] = {}
+    for base in reversed(kind.__mro__):
+        name = None
+        for line in inspect.cleandoc(base.__doc__ or "").partition("\nArgs:\n")[2].split("\n"):
+            match = _ARGUMENT.match(line)
+            if match is not None:
+                name = match.group(1)
+                found[name] = match.group(2)
+            elif name is not None and line.startswith(" " * 8):
+                found[name] += f" {line.strip()}"
+            else:
+                name = None
+    return found
+
+
+def _cleaned(schema: Json) -> Json:
+    """Without defaults of null, and with patterns every dialect of expressions reads alike."""
+    if isinstance(schema, list):
+        return [_cleaned(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: _plain_pattern(part) if key == "pattern" and isinstance(part, str) else _cleaned(part)
+        for key, part in schema.items()
+        if not (key == "default" and part is None)
+    }
+
+
+def _plain_pattern(pattern: str) -> str:
+    return pattern.replace(r"\A", "^").replace(r"\Z", "$")

@@ -1,0 +1,224 @@
+"""A small project that passes at once: its files, and writing them where nothing is in the way."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path, PurePosixPath
+
+import msgspec
+from msgspec import Struct
+
+from proctor.canonical import FORMAT_VERSION, CallKeys, digest
+from proctor.cassette_files import README
+from proctor.config import FILE, PYPROJECT, configures
+from proctor.errors import ProctorError, UsageError, raise_all
+from proctor.loading.prompts import ENDING, parse_prompt
+from proctor.loading.yaml import parse_yaml
+from proctor.records import (
+    Answer,
+    CallKind,
+    Case,
+    Finish,
+    JsonObject,
+    KeyParts,
+    ModelChoice,
+    Prompt,
+    Provenance,
+    Recording,
+    encode_json,
+)
+from proctor.safe_io import make_folder, open_regular, reason_of, write_whole
+from proctor.schemas import FOLDER, render_schema, schema_names
+from proctor.version import VERSION
+
+CI_FILES = {"github": ".github/workflows/evals.yml", "gitlab": ".gitlab-ci.yml"}
+"""Where each kind of CI looks for its file."""
+
+_LINES = {".gitattributes": "evals/cassettes/** -text", ".gitignore": ".proctor/"}
+"""A line each of these files must have; it may have others."""
+
+_SUITE = "triage"
+_DATASET = f"evals/datasets/{_SUITE}.jsonl"
+_MADE_ON = "2026-11-30"
+
+
+class _Handwritten(Struct, frozen=True):
+    """One of the answers that stand in the cassette."""
+
+    case: str
+    answer: JsonObject
+
+
+def starter_files(project: str, *, ci: str | None) -> dict[str, bytes]:
+    """The files of a new project, by their path below its folder.
+
+    Args:
+        project: The project's id.
+        ci: One of `CI_FILES`, or None.
+    """
+    found = {
+        FILE: _text("proctor.toml", PROJECT=project),
+        **{
+            path: _text(path)
+            for path in (
+                f"prompts/{_SUITE}{ENDING}",
+                f"prompts/judge-summary{ENDING}",
+                f"evals/{_SUITE}.eval.yaml",
+                _DATASET,
+            )
+        },
+        "evals/cassettes/README.md": README.encode(),
+    }
+    found[f"evals/cassettes/{_SUITE}.jsonl"] = _cassette(found)
+    for name in schema_names():
+        found[f"evals/{FOLDER}/{name}.json"] = render_schema(name)
+    if ci is not None:
+        found[CI_FILES[ci]] = _text(f"ci/{ci}.yml", VERSION=VERSION)
+    return found
+
+
+def write_project(folder: Path, *, ci: str | None) -> list[str]:
+    """Write a new project.
+
+    Args:
+        folder: Where; it is made when it is not there, and the project is called after it.
+        ci: One of `CI_FILES`, or None.
+
+    Returns:
+        What was done, a sentence per file.
+
+    Raises:
+        UsageError: P6004 when a file stands in the way; nothing has been written then.
+        FileError: P6805 when one of git's files is a link.
+    """
+    new = starter_files(project_id(folder.resolve().name), ci=ci)
+    _require_free(folder, new)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"the folder `{folder}` cannot be made: {reason_of(error)}",
+            code="P6004",
+            hint="name a folder that can be",
+        ) from error
+    added = {
+        name: lines for name, line in _LINES.items() if (lines := _with_line(folder / name, line))
+    }
+    done: list[str] = []
+    for path, data in {**new, **added}.items():
+        parent = path.rpartition("/")[0]
+        target = (make_folder(folder, parent) if parent else folder) / path.rpartition("/")[2]
+        done.append(f"{'changed' if target.exists() else 'wrote'} {path}")
+        write_whole(target, [data])
+    return done
+
+
+def project_id(name: str) -> str:
+    """An id for a project whose folder has this name.
+
+    Example:
+        >>> project_id("My Shop (new)")
+        'my-shop-new'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:64].strip("-") or "my-project"
+
+
+def _require_free(folder: Path, new: Mapping[str, bytes]) -> None:
+    parents = {
+        parent.as_posix(): folder / parent
+        for path in new
+        for parent in reversed(PurePosixPath(path).parents)
+    }
+    problems = [
+        _taken(f"`{name}` is not a folder")
+        for name, parent in parents.items()
+        if name != "." and os.path.lexists(parent) and (parent.is_symlink() or not parent.is_dir())
+    ]
+    problems += [
+        _taken(f"`{path}` exists already") for path in new if os.path.lexists(folder / path)
+    ]
+    raise_all(problems)
+    if folder.is_dir() and configures(folder) is not None:
+        raise _taken(f"`{PYPROJECT}` makes this folder a project already")
+
+
+def _taken(message: str) -> ProctorError:
+    return UsageError(
+        f"{message}; nothing was written",
+        code="P6004",
+        hint="name a new folder: `proctor init DIR`",
+    )
+
+
+def _with_line(file: Path, line: str) -> bytes | None:
+    """What a file holds with this line at its end; None when it has the line."""
+    try:
+        with open_regular(file) as opened:
+            before = opened.read()
+    except FileNotFoundError:
+        before = b""
+    if line.encode() in (one.strip() for one in before.splitlines()):
+        return None
+    gap = b"" if not before or before.endswith(b"\n") else b"\n"
+    return before + gap + line.encode() + b"\n"
+
+
+def _text(path: str, **values: str) -> bytes:
+    """One of the packaged files, with the words in capitals replaced."""
+    file = files("proctor").joinpath("starter", "files", *path.split("/"))
+    text = file.read_text(encoding="utf-8")
+    for word, value in values.items():
+        text = text.replace(word, value)
+    return text.encode()
+
+
+def _cassette(found: Mapping[str, bytes]) -> bytes:
+    """The recordings, their keys made of the prompt and the dataset, as a replay makes them."""
+    path = f"prompts/{_SUITE}{ENDING}"
+    loaded, _ = parse_prompt(parse_yaml(found[path], path), _SUITE)
+    if loaded is None or loaded.prompt.model is None:
+        raise RuntimeError("the packaged prompt cannot be used")
+    answers = {
+        one.case: one.answer
+        for one in msgspec.json.Decoder(_Handwritten).decode_lines(_text("answers.jsonl"))
+    }
+    lines = [
+        encode_json(_recording(case, answers[case.id], loaded.prompt, loaded.prompt.model))
+        for case in msgspec.json.Decoder(Case).decode_lines(found[_DATASET])
+    ]
+    return b"".join(line + b"\n" for line in lines)
+
+
+def _recording(case: Case, answer: JsonObject, prompt: Prompt, model: ModelChoice) -> Recording:
+    """A recording that nobody was paid for: its tokens and its time are unknown."""
+    parts = KeyParts(prompt=prompt.bundle_sha256, inputs=digest(case.inputs), params=model.params)
+    keys = CallKeys(call=CallKind.ANSWER, prompt=parts.prompt, model=model.ref, params=parts.params)
+    return Recording(
+        v=FORMAT_VERSION,
+        key=keys.key(parts.inputs, 1),
+        model=model.ref,
+        case=case.id,
+        scenario=None,
+        assertion=None,
+        call=CallKind.ANSWER,
+        take=1,
+        parts=parts,
+        answer=Answer(
+            text=encode_json(answer).decode("utf-8"),
+            tool_calls=[],
+            finish=Finish.STOP,
+            evidence=None,
+            artifact=None,
+            transcript=None,
+            context=None,
+            debug=None,
+            turns=None,
+        ),
+        usage=None,
+        cost_usd=0.0,
+        latency_ms=None,
+        recorded=Provenance(provider="handwritten", host=None, response_model=None, on=_MADE_ON),
+    )

@@ -1,0 +1,233 @@
+"""Projects whose provider is a script, and live runs of them: in this process and as a program."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from heapq import heappop, heappush
+from itertools import count
+
+from proctor.cassette_files import CassetteFolder
+from proctor.cassettes import CacheMode
+from proctor.clock import Clock
+from proctor.config import load_config
+from proctor.evaluation import evaluate, select
+from proctor.pipeline import load_exam
+from proctor.providers.scripted import ScriptedProvider
+from proctor.recording import LiveOptions, LiveSession
+from proctor.records import RenderOptions
+from proctor.rendering.report_json import render_json
+from proctor.replaying import ReplaySession
+from proctor.running.engine import Stop
+from proctor.selecting import Selection
+from support import Project, Result
+
+PROJECT = """\
+project = "tests"
+[providers.local]
+kind = "scripted"
+answers = "script.jsonl"
+"""
+
+YES = '{"label": "yes"}'
+PATIENCE_S = 60
+IDLE_PASSES = 8
+
+
+class FakeClock(Clock):
+    """A clock that stands still until everybody waits, and then goes on to who is due next."""
+
+    def __init__(self) -> None:
+        self.time_s = 0.0
+        self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
+        self._hand: asyncio.Task[None] | None = None
+        self._numbers = count()
+
+    def now(self) -> datetime:
+        return datetime(2026, 11, 30, 10, 11, 12, tzinfo=UTC)
+
+    def monotonic(self) -> float:
+        return self.time_s
+
+    def token(self) -> str:
+        return f"{next(self._numbers):06x}"
+
+    async def sleep(self, seconds: float) -> None:
+        due = asyncio.get_running_loop().create_future()
+        heappush(self._sleepers, (self.time_s + seconds, next(self._numbers), due))
+        if self._hand is None or self._hand.done():
+            self._hand = asyncio.ensure_future(self._go())
+        await due
+
+    async def _go(self) -> None:
+        while self._sleepers:
+            for _ in range(IDLE_PASSES):
+                await asyncio.sleep(0)
+            self.time_s, _, due = heappop(self._sleepers)
+            if not due.done():
+                due.set_result(None)
+
+
+class LiveProject(Project):
+    """A project that asks a script."""
+
+    def __init__(self, root) -> None:
+        super().__init__(root)
+        self.write("proctor.toml", PROJECT)
+
+    def suite(self, **keys: object) -> None:
+        """Write the suite with other keys than `assertions`, which stay."""
+        lines = {"prompt": "answer", "dataset": "cases.jsonl"} | keys
+        head = "".join(f"{key}: {json.dumps(value)}\n" for key, value in lines.items())
+        self.write(
+            "evals/quiz.eval.yaml",
+            f"{head}assertions:\n  - {{id: right, kind: equals, field: label}}\n",
+        )
+
+    def named_cases(self, *names: str) -> None:
+        self.cases(*(self.case(name) for name in names))
+
+    def script(self, *lines: dict) -> None:
+        self.write("script.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
+
+    def says_yes(self, **more: object) -> dict:
+        return {"text": YES} | more
+
+    @property
+    def stored(self) -> list[dict]:
+        """The lines of the cassette."""
+        path = self.root / "evals/cassettes/quiz.jsonl"
+        return [json.loads(line) for line in path.read_bytes().splitlines()]
+
+    @property
+    def stored_cases(self) -> list[str]:
+        return [line["case"] for line in self.stored]
+
+    @property
+    def logs(self) -> list:
+        return sorted(self.root.glob(".proctor/runs/*/recorded/*.jsonl"))
+
+    def received(self) -> list[bytes]:
+        """The whole lines of all logs of runs."""
+        return [
+            line
+            for log in self.logs
+            for line in log.read_bytes().splitlines(keepends=True)
+            if line.endswith(b"\n")
+        ]
+
+    def files(self) -> dict[str, bytes]:
+        """Every file of the project outside `.proctor/`."""
+        return {
+            path.relative_to(self.root).as_posix(): path.read_bytes()
+            for path in self.root.rglob("*")
+            if path.is_file() and ".proctor" not in path.parts
+        }
+
+    def record(self, *arguments: str, **options) -> Result:
+        return self.proctor("run", "--cache", "record", *arguments, **options)
+
+    @contextmanager
+    def started(self, *arguments: str) -> Iterator[subprocess.Popen]:
+        """The program, running; it is killed at the end if it still does."""
+        process = subprocess.Popen(
+            [sys.executable, "-m", "proctor", *arguments],
+            cwd=self.root,
+            env=dict(os.environ),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.kill()
+            process.communicate(timeout=PATIENCE_S)
+
+
+def until(condition: Callable[[], object], process: subprocess.Popen | None = None) -> None:
+    """Wait until something is so; a program that ends meanwhile will not make it so."""
+    end = time.monotonic() + PATIENCE_S
+    while not condition():
+        if process is not None and process.poll() is not None and not condition():
+            raise AssertionError(f"the program ended: {process.stderr.read().decode()}")
+        if time.monotonic() > end:
+            raise AssertionError("it did not happen")
+        time.sleep(0.005)
+
+
+class Calls:
+    """A script function that notes who asked, and passes on to another one."""
+
+    def __init__(self, answer: object = YES) -> None:
+        self._answer = answer if callable(answer) else lambda request, call: answer
+        self.made: list[tuple[str, int]] = []
+
+    def __call__(self, request, call):
+        self.made.append((call.case, call.take))
+        return self._answer(request, call)
+
+
+@contextmanager
+def live_session(project, script, *, suites=(), repeats=None, selection=None, **options):
+    """A live session on a project in this process, with what was selected and its project."""
+    clock = options.pop("clock", None) or FakeClock()
+    stop = options.pop("stop", None) or Stop()
+    config = load_config(project.root, is_root=True, flags={}, environ={})
+    with closing(load_exam(config, suites, repeats=repeats)) as exam:
+        selected = select(exam, selection or Selection())
+        session = LiveSession(
+            CassetteFolder(project.root, project.root, "evals/cassettes", "evals/cassettes"),
+            [(one.suite, one.plan) for one in selected],
+            providers={"local": ScriptedProvider(script, clock=clock)},
+            options=LiveOptions(
+                mode=CacheMode(options.pop("mode", "record")),
+                concurrency=options.pop("concurrency", 4),
+                timeout_s=options.pop("timeout_s", 600),
+                grace_s=options.pop("grace_s", 0),
+            ),
+            stop=stop,
+            clock=clock,
+        )
+        assert not options, options
+        with closing(session):
+            yield config, selected, session
+
+
+def run_live(project, script, **options):
+    """Run a project live in this process and return its report as JSON."""
+    with live_session(project, script, **options) as (config, selected, session):
+        return _json(evaluate(config, selected, session))
+
+
+def replay(project, *, repeats=None) -> bytes:
+    """Replay a project in this process and return the bytes of its report."""
+    config = load_config(project.root, is_root=True, flags={}, environ={})
+    folder = CassetteFolder(project.root, project.root, "evals/cassettes", "evals/cassettes")
+    with closing(load_exam(config, (), repeats=repeats)) as exam:
+        selected = select(exam, Selection())
+        with closing(ReplaySession(folder, [one.name for one in selected])) as session:
+            report = evaluate(config, selected, session)
+    return b"".join(render_json(report, RenderOptions()))
+
+
+def _json(report):
+    return json.loads(b"".join(render_json(report, RenderOptions())))
+
+
+def rows_of(report) -> list[dict]:
+    """Every row of a report, each with the id of its case."""
+    return [
+        {"case": case["id"], **row}
+        for suite in report["suites"]
+        for subject in suite["subjects"]
+        for case in subject["cases"]
+        for row in case["rows"]
+    ]

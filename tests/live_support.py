@@ -39,13 +39,15 @@ answers = "script.jsonl"
 YES = '{"label": "yes"}'
 PATIENCE_S = 60
 IDLE_PASSES = 8
+_TOKENS = count()
 
 
 class FakeClock(Clock):
     """A clock that stands still until everybody waits, and then goes on to who is due next."""
 
-    def __init__(self) -> None:
+    def __init__(self, tokens: Iterator[int] | None = None) -> None:
         self.time_s = 0.0
+        self._tokens = tokens or count()
         self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
         self._hand: asyncio.Task[None] | None = None
         self._numbers = count()
@@ -57,7 +59,7 @@ class FakeClock(Clock):
         return self.time_s
 
     def token(self) -> str:
-        return f"{next(self._numbers):06x}"
+        return f"{next(self._tokens):06x}"
 
     async def sleep(self, seconds: float) -> None:
         due = asyncio.get_running_loop().create_future()
@@ -178,7 +180,7 @@ class Calls:
 @contextmanager
 def live_session(project, script, *, suites=(), repeats=None, selection=None, **options):
     """A live session on a project in this process, with what was selected and its project."""
-    clock = options.pop("clock", None) or FakeClock()
+    clock = options.pop("clock", None) or FakeClock(_TOKENS)
     stop = options.pop("stop", None) or Stop()
     config = load_config(project.root, is_root=True, flags={}, environ={})
     with closing(load_exam(config, suites, repeats=repeats)) as exam:

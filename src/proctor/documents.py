@@ -95,6 +95,15 @@ class StructReader:
 
     def read(self, kind: type[T], value: Json, path: Path = ()) -> T | None:
         """A struct of `kind`, or None after noting what is wrong with `value`."""
+        before = len(self.problems)
+        read = self.read_known(kind, value, path)
+        return read if len(self.problems) == before else None
+
+    def read_known(self, kind: type[T], value: Json, path: Path = ()) -> T | None:
+        """The same, but read without its unknown keys, which are problems like any other.
+
+        So what depends on the struct can be checked too. Look at `problems` before using it.
+        """
         if not isinstance(value, dict):
             what = f"`{spell_path(path)}`" if path else "the file"
             self.problem(f"{what} must be a mapping, not {name_of(value)}", path)
@@ -102,8 +111,8 @@ class StructReader:
         fields = fields_of(kind)
         if not path:
             self._top = frozenset(fields)
-        before = len(self.problems)
         self._refuse_unknown(value, fields, path)
+        before = len(self.problems)
         given: dict[str, Member] = {}
         for name, field in fields.items():
             if name in value:

@@ -52,7 +52,12 @@ def read_report_bytes(path: Path) -> bytes:
             where=str(path),
         ) from error
     if len(data) > MAX_REPORT:
-        raise ReportError(f"`{path.name}` is larger than 1 GiB", code="P6901", where=str(path))
+        raise ReportError(
+            f"`{path.name}` is larger than 1 GiB",
+            code="P6901",
+            hint="name a smaller report, for example one of a single suite",
+            where=str(path),
+        )
     return data
 
 

@@ -3,7 +3,6 @@ import json
 import os
 import stat
 from itertools import count
-from random import Random
 
 import pytest
 
@@ -250,7 +249,7 @@ class TestRewriting:
             one("\ud800"),
             one("a", model="local/tiny-2"),
         ]
-        shuffled = Random(3).sample(wanted, len(wanted))
+        shuffled = wanted[1::2][::-1] + wanted[::2]
         project.cassette(*shuffled[:5])
         rewrite_cassette(folder, "quiz", new=self.lines(tmp_path, *shuffled[5:]))
         assert bytes_of(folder).splitlines() == [raw(line) for line in wanted]

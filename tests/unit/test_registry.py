@@ -3,7 +3,11 @@ import sys
 
 import pytest
 
-from proctor.registry import Registry, assertion_kinds, did_you_mean, renderers
+from proctor.errors import SuiteError
+from proctor.plugins import Plugin
+from proctor.records import AssertionSpec
+from proctor.registry import Listed, Registry, assertion_kinds, did_you_mean, renderers
+from proctor.version import VERSION
 
 
 @pytest.fixture
@@ -42,6 +46,109 @@ def test_an_entry_that_does_not_hold_is_no_silent_none(registry):
         registry.get("empty")
 
 
+class Spec(AssertionSpec, frozen=True, kw_only=True):
+    pass
+
+
+class Kind:
+    Spec = Spec
+
+    @staticmethod
+    def compile(spec, scope):
+        return None
+
+
+class NoSpec:
+    Spec = str
+    compile = None
+
+
+class NoCompile:
+    Spec = Spec
+
+
+@pytest.fixture
+def installed(monkeypatch):
+    """Say which plugins there are: name to the packages that bring it."""
+
+    def install(**plugins):
+        found = sorted(
+            Plugin(name, package, "1.0", f"{__name__}:{part}")
+            for name, brought in plugins.items()
+            for package, part in brought.items()
+        )
+        monkeypatch.setattr("proctor.plugins.find_plugins", lambda group: found)
+        return Registry(
+            "kind",
+            {"join": "os.path:join"},
+            group="proctor.things",
+            unfit=assertion_kinds._unfit,
+        )
+
+    return install
+
+
+def test_a_name_that_is_not_built_in_is_looked_for_in_other_packages(installed):
+    registry = installed(polite={"acme": "Kind"})
+    assert registry.get("polite") is Kind
+    assert registry.get("polite") is Kind
+    assert registry.get("rude") is None
+    assert registry.names() == ["join"]
+    assert registry.every_name() == ["join", "polite"]
+    assert registry.listed() == [
+        Listed("join", "proctor", VERSION, None),
+        Listed("polite", "acme", "1.0", None),
+    ]
+
+
+def test_a_name_that_is_built_in_is_not_looked_for(monkeypatch, registry):
+    def look(group):
+        raise AssertionError(group)
+
+    monkeypatch.setattr("proctor.plugins.find_plugins", look)
+    grouped = Registry("thing", {"join": "os.path:join"}, group="proctor.things")
+    assert grouped.get("join")
+    assert registry.get("polite") is None
+    assert registry.every_name() == registry.names()
+
+
+@pytest.mark.parametrize(
+    ("plugins", "message"),
+    [
+        (
+            {"polite": {"acme": "Kind", "zeta": "Kind"}},
+            "the plugins `acme 1.0` and `zeta 1.0` have the same kind `polite`",
+        ),
+        (
+            {"join": {"acme": "Kind"}, "polite": {"acme": "Kind"}},
+            "the plugin `acme 1.0` has the kind `join`, a built-in one",
+        ),
+        (
+            {"polite": {"acme": "NoSpec"}},
+            "the plugin `acme 1.0` cannot give `polite`: it has no `Spec` that is an"
+            " `AssertionSpec`",
+        ),
+        (
+            {"polite": {"acme": "NoCompile"}},
+            "the plugin `acme 1.0` cannot give `polite`: it has no `compile`",
+        ),
+    ],
+)
+def test_a_plugin_that_clashes_or_is_no_such_part_is_refused(installed, plugins, message):
+    registry = installed(**plugins)
+    with pytest.raises(SuiteError) as caught:
+        registry.get("polite")
+    assert (caught.value.code, caught.value.message) == ("P6201", message)
+    assert registry.get("join")
+
+
+def test_plugins_that_clash_elsewhere_do_not_matter_here(installed):
+    registry = installed(polite={"acme": "Kind"}, other={"a": "Kind", "b": "Kind"})
+    assert registry.get("polite") is Kind
+    clash = "the plugins `a 1.0` and `b 1.0` have the same kind `other`"
+    assert [one.problem for one in registry.listed()] == [None, clash, clash, None]
+
+
 def test_what_was_given_cannot_be_changed_from_outside():
     entries = {"join": "os.path:join"}
     registry = Registry("thing", entries)
@@ -61,7 +168,8 @@ def test_listing_the_names_loads_none_of_the_parts():
         "import sys\n"
         "from proctor.registry import assertion_kinds, renderers\n"
         "assert assertion_kinds.names() and renderers.names()\n"
-        "parts = ('proctor.assertions', 'proctor.rendering', 'jsonschema_rs', 'regex')\n"
+        "parts = ('proctor.assertions', 'proctor.plugins', 'proctor.rendering', 'jsonschema_rs',\n"
+        "    'regex', 'importlib.metadata')\n"
         "print([name for name in sys.modules if name.startswith(parts)])"
     )
     done = subprocess.run(

@@ -198,7 +198,7 @@ def load_suite(
             (),
             hint="rename the file with lower-case letters, digits and dashes",
         )
-    file = reader.read(SuiteFile, document.value)
+    file = reader.read_known(SuiteFile, document.value)
     written = document.value.get("assertions") if isinstance(document.value, dict) else None
     assertions = read_assertions(written, reader)
     references = _references(document.value)

@@ -13,6 +13,7 @@ from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from heapq import heappop, heappush
 from itertools import count
+from tempfile import TemporaryFile
 
 from proctor.cassette_files import CassetteFolder
 from proctor.cassettes import CacheMode
@@ -137,32 +138,61 @@ class LiveProject(Project):
         return self.proctor("run", "--cache", "record", *arguments, **options)
 
     @contextmanager
-    def started(self, *arguments: str) -> Iterator[subprocess.Popen]:
+    def started(self, *arguments: str) -> Iterator[Running]:
         """The program, running; it is killed at the end if it still does."""
-        process = subprocess.Popen(
-            [sys.executable, "-m", "proctor", *arguments],
-            cwd=self.root,
-            env=dict(os.environ),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
+        running = Running(self, arguments)
         try:
-            yield process
+            yield running
         finally:
-            if process.poll() is None:
-                process.kill()
-            process.communicate(timeout=PATIENCE_S)
+            running.end()
 
 
-def until(condition: Callable[[], object], process: subprocess.Popen | None = None) -> None:
-    """Wait until something is so; a program that ends meanwhile will not make it so."""
-    end = time.monotonic() + PATIENCE_S
-    while not condition():
-        if process is not None and process.poll() is not None and not condition():
-            raise AssertionError(f"the program ended: {process.stderr.read().decode()}")
-        if time.monotonic() > end:
-            raise AssertionError("it did not happen")
-        time.sleep(0.005)
+class Running:
+    """A program that was started and not waited for."""
+
+    def __init__(self, project: LiveProject, arguments: tuple[str, ...]) -> None:
+        self._out, self._err = TemporaryFile(), TemporaryFile()  # noqa: SIM115 - `end` closes them
+        self._project = project
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "proctor", *arguments],
+            cwd=project.root,
+            stdout=self._out,
+            stderr=self._err,
+        )
+
+    @property
+    def err(self) -> str:
+        """What it said on stderr so far."""
+        return os.pread(self._err.fileno(), 1_000_000, 0).decode()
+
+    def until(self, condition: Callable[[Running], object]) -> None:
+        """Wait until something is so."""
+        end = time.monotonic() + PATIENCE_S
+        while not condition(self):
+            ended = self._process.poll() is not None
+            assert not ended or condition(self), f"the program ended: {self.err}"
+            assert time.monotonic() < end, f"it did not happen: {self.err}"
+            time.sleep(0.005)
+
+    def until_received(self, lines: int) -> None:
+        """Wait until the logs of the project's runs have so many lines."""
+        self.until(lambda _: len(self._project.received()) >= lines)
+
+    def send(self, number: int) -> None:
+        """Send it a signal."""
+        self._process.send_signal(number)
+
+    def wait(self) -> Result:
+        """Wait for its end."""
+        code = self._process.wait(PATIENCE_S)
+        return Result(code, os.pread(self._out.fileno(), 1_000_000, 0), self.err)
+
+    def end(self) -> None:
+        """Kill it if it still runs."""
+        self._process.kill()
+        self._process.wait(PATIENCE_S)
+        self._out.close()
+        self._err.close()
 
 
 class Calls:

@@ -79,7 +79,7 @@ class _Desk(Struct, frozen=True):
     options: LiveOptions
     clock: Clock
     stop: Stop
-    provider: Provider
+    provider: Provider | None
     provider_name: str
     kept: _Kept | None
 
@@ -159,7 +159,7 @@ class LiveSession:
             self._options,
             self._clock,
             self._stop,
-            self._providers[provider],
+            self._providers.get(provider),
             provider,
             self._kept.get(suite),
         )
@@ -248,12 +248,16 @@ class _Asking:
         return _answered(reply, recording=sha256_hex(raw))
 
     async def _reply(self, call: Call, case: Case) -> Reply:
+        provider = self._desk.provider
+        if provider is None:
+            name = self._desk.provider_name
+            raise ProviderError(f"the provider `{name}` was not made ready", code="P6301")
         request = self._target.request(case)
         self._asked.add((call.case, call.take))
         timeout_s = self._desk.options.timeout_s
         try:
             async with asyncio.timeout(timeout_s):
-                reply = await self._desk.provider.complete(request, call)
+                reply = await provider.complete(request, call)
         except TimeoutError:
             raise ProviderError(f"no reply within {timeout_s:g} s", code="P6310") from None
         if len(encode_json(reply.answer)) > MAX_ANSWER:
@@ -278,7 +282,7 @@ class _Asking:
             latency_ms=reply.latency_ms,
             recorded=Provenance(
                 provider=self._desk.provider_name,
-                host=self._desk.provider.host,
+                host=None if self._desk.provider is None else self._desk.provider.host,
                 response_model=reply.response_model,
                 on=f"{self._desk.clock.now():%Y-%m-%d}",
             ),

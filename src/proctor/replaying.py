@@ -106,6 +106,29 @@ def planned_calls(
             yield PlannedCalls(model, rows, recorded, to_make[mode])
 
 
+def subjects_to_ask(
+    folder: CassetteFolder, selected: SelectedSuite, mode: CacheMode
+) -> list[ReadySubject]:
+    """The subjects of a suite for which a live run would make a call.
+
+    Raises:
+        ProctorError: P6403 or P6404 when the cassette cannot be used.
+    """
+    if mode is not CacheMode.RECORD:
+        return list(selected.subjects)
+    cassette, problems = folder.open(selected.name)
+    with closing(cassette):
+        raise_all(problems)
+        return [
+            subject
+            for subject in selected.subjects
+            if any(
+                key not in cassette
+                for key in subject_keys(subject, selected.suite.dataset, selected.plan)
+            )
+        ]
+
+
 def subject_keys(subject: ReadySubject, dataset: Dataset, plan: Plan) -> set[str]:
     """The key of every call that the rows of one subject make."""
     maker = answer_keys(subject.target.subject)

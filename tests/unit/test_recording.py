@@ -30,12 +30,6 @@ def project(tmp_path):
     return project
 
 
-@pytest.fixture(autouse=True)
-def _nothing_left():
-    yield
-    gc.collect()  # a task or loop that was left would complain now
-
-
 def cache_of(report):
     return report["suites"][0]["cache"]
 
@@ -370,6 +364,11 @@ class TestWhatIsNotRecorded:
 
 
 class TestStopping:
+    @pytest.fixture(autouse=True)
+    def _nothing_left(self):
+        yield
+        gc.collect()  # a task or loop that was left would complain now
+
     def stop_in(self, stop, case):
         def script(request, call):
             if call.case == case:

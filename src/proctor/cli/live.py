@@ -17,6 +17,7 @@ from proctor.providers.access import open_providers
 from proctor.recording import LiveOptions, LiveSession
 from proctor.records import RenderOptions
 from proctor.rendering.report_json import render_json
+from proctor.replaying import subjects_to_ask
 from proctor.reporting import RunReport
 from proctor.running.engine import GRACE_S, Stop
 from proctor.safe_io import write_whole
@@ -42,10 +43,18 @@ def run_live(
     report is also written into the run's folder.
     """
     clock = Clock()
-    refs = {one.target.subject.model.ref for suite in selected for one in suite.subjects}
-    names = {ref.partition("/")[0] for ref in refs}
-    providers = open_providers(names, config.values.providers, root=config.root, clock=clock)
     mode = CacheMode(options.cache)
+    targets = [
+        subject.target for suite in selected for subject in subjects_to_ask(folder, suite, mode)
+    ]
+    providers = open_providers(
+        {target.subject.model.ref.partition("/")[0] for target in targets},
+        config.values.providers,
+        root=config.root,
+        clock=clock,
+    )
+    for target in targets:
+        target.prepare(config.root, allow_code=options.allow_code)
     stop = Stop()
     with _stopping_at_ctrl_c(stop, output, _CONTINUES[mode]):
         session = LiveSession(

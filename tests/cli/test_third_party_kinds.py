@@ -209,3 +209,7 @@ def test_plugins_loads_none_of_them(own, tmp_path):
 def test_without_other_packages_only_our_own_are_listed(tmp_path):
     result = run_here("plugins", cwd=tmp_path)
     assert {line.split()[1] for line in result.text.splitlines()[1:]} == {"proctor"}
+
+
+def test_where_python_leaves_the_current_folder_out_the_path_stays_as_it_is(tmp_path):
+    assert run_here("--version", cwd=tmp_path, env={"PYTHONSAFEPATH": "1"}).code == 0

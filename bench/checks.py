@@ -22,6 +22,11 @@ SCHEMA: dict[str, Any] = {
 
 FORBIDDEN = r"\b\d{3}-\d{2}-\d{4}\b"
 
+LIVE_CASES = 1_000
+LIVE_LATENCY_MS = 50
+LIVE_CONCURRENCY = 50
+"""A live run asks for as many answers, each of which takes so long, so many at a time."""
+
 FAILING_FIRST = 7
 FAILING_STEP = 20
 

@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from checks import failing
+from checks import LIVE_CASES, LIVE_CONCURRENCY, LIVE_LATENCY_MS, failing
 
 BENCH = Path(__file__).resolve().parent
 DATA = BENCH / "data"
 SIZES = (100, 1_000, 10_000, 50_000)
 STARTUP = "startup"
+LIVE = "live"
 FLOORS = ("replay", "stdlib", "stream")
 # Beyond these numbers of cases a peer takes minutes.
 PEER_LIMITS = {
@@ -60,6 +61,7 @@ class Contestant:
         reader: How `verdicts.py` reads its verdicts; none for what checks nothing.
         bar: What it may cost; none for floors and peers.
         once: Whether it runs in the first round alone.
+        leftovers: What else a run writes, removed before the next one.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Contestant:
     reader: str | None = None
     bar: Bar | None = None
     once: bool = False
+    leftovers: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,7 @@ class Group:
     Args:
         name: What the command line calls it.
         title: The heading of its table.
-        cases: How many cases each contestant replays; 0 for a start alone.
+        cases: How many cases each contestant runs; 0 for a start alone.
         contestants: In the order of a round.
     """
 
@@ -103,6 +106,7 @@ _REPLAY_BARS = {
     10_000: Bar(1.0, peak_mb=100),
     50_000: Bar(3.5, peak_mb=150),
 }
+_LIVE_BAR = Bar(1.4)
 
 
 def startup(peers: Path | None, out: Path) -> Group:
@@ -124,11 +128,28 @@ def startup(peers: Path | None, out: Path) -> Group:
 def replay(cases: int, peers: Path | None, out: Path) -> Group:
     """The group that replays and checks the same number of cases."""
     contestants = [
-        _proctor(cases, out),
+        _proctor(str(cases), out, bar=_REPLAY_BARS.get(cases)),
         *(_floor(name, cases, out) for name in FLOORS),
         *(_peer_replays(cases, peers, out) if peers else ()),
     ]
     return Group(str(cases), f"{cases:,} cases", cases, tuple(contestants))
+
+
+def live(out: Path) -> Group:
+    """The group that waits for every answer."""
+    project = DATA / f"proctor-{LIVE}"
+    own = _proctor(
+        LIVE,
+        out,
+        *("--cache", "record", "--concurrency", str(LIVE_CONCURRENCY)),
+        bar=_LIVE_BAR,
+        leftovers=(project / ".proctor", project / "evals" / "cassettes"),
+    )
+    waits = (str(LIVE_LATENCY_MS), str(LIVE_CONCURRENCY))
+    title = (
+        f"{LIVE_CASES:,} scripted calls of {LIVE_LATENCY_MS} ms at concurrency {LIVE_CONCURRENCY}"
+    )
+    return Group(LIVE, title, LIVE_CASES, (own, _floor("asking", LIVE_CASES, out, *waits)))
 
 
 def data_file(cases: int) -> Path:
@@ -141,11 +162,13 @@ def promptfoo_folder(cases: int) -> Path:
     return DATA / f"promptfoo-{cases}"
 
 
-def _proctor(cases: int, out: Path) -> Contestant:
-    report = out / f"proctor-{cases}.json"
+def _proctor(
+    name: str, out: Path, *options: str, bar: Bar | None, leftovers: tuple[Path, ...] = ()
+) -> Contestant:
+    report = out / f"proctor-{name}.json"
     command = (
-        *(str(_BIN / "proctor"), "run"),
-        *("--cwd", str(DATA / f"proctor-{cases}")),
+        *(str(_BIN / "proctor"), "run", *options),
+        *("--cwd", str(DATA / f"proctor-{name}")),
         *("--format", "json", "--out", str(report)),
     )
     return Contestant(
@@ -155,17 +178,18 @@ def _proctor(cases: int, out: Path) -> Contestant:
         exit_code=1,
         report=report,
         reader="proctor",
-        bar=_REPLAY_BARS.get(cases),
+        bar=bar,
+        leftovers=leftovers,
     )
 
 
-def _floor(name: str, cases: int, out: Path) -> Contestant:
+def _floor(name: str, cases: int, out: Path, *arguments: str) -> Contestant:
     report = out / f"floor-{name}-{cases}.json"
     script = BENCH / "floors" / f"{name}.py"
     return Contestant(
         f"floor: {name}",
         Kind.FLOOR,
-        (sys.executable, str(script), str(data_file(cases)), str(report)),
+        (sys.executable, str(script), str(data_file(cases)), str(report), *arguments),
         env=_SCRIPT_ENV,
         report=report,
         reader="printed",

@@ -1,10 +1,11 @@
 """Makes the data of the benchmark: the same cases and answers for every contestant.
 
-Usage: python bench/generate.py DIR SIZE [SIZE ...]
+Usage: python bench/generate.py DIR SIZE|live [SIZE|live ...]
 
 For each size N it writes `DIR/dN.jsonl`, one case a line with its canned answer, and
-`DIR/proctor-N/`, a Proctor project that replays the same answers. The random numbers have a fixed
-seed, and no case depends on how many follow it.
+`DIR/proctor-N/`, a Proctor project that replays the same answers. For `live` the project,
+`DIR/proctor-live/`, has no recordings, and a provider that gives the answers after a while. The
+random numbers have a fixed seed, and no case depends on how many follow it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from checks import FAILING_FIRST, FAILING_STEP, FORBIDDEN, LABELS, SCHEMA
+from checks import (
+    FAILING_FIRST,
+    FAILING_STEP,
+    FORBIDDEN,
+    LABELS,
+    LIVE_CASES,
+    LIVE_LATENCY_MS,
+    SCHEMA,
+)
 from proctor.canonical import CallKeys, digest
 from proctor.records import CallKind
 
@@ -38,6 +47,13 @@ USER = "{{input.question}}"
 PROJECT = """\
 project = "bench"
 max_cases = {count}
+"""
+
+LIVE = "live"
+LIVE_PROVIDER = """\
+[providers.local]
+kind = "scripted"
+answers = "answers.jsonl"
 """
 
 PROMPT = f"""\
@@ -133,26 +149,40 @@ def write_plain(path: Path, count: int) -> None:
 
 
 def write_project(root: Path, count: int) -> None:
-    """Write the cases as a Proctor project: config, prompt, suite, dataset and cassette."""
-    evals = root / "evals"
-    for folder in (root / "prompts", evals / "datasets", evals / "cassettes"):
-        folder.mkdir(parents=True, exist_ok=True)
-    (root / "proctor.toml").write_text(PROJECT.format(count=count), encoding="utf-8")
-    (root / "prompts" / "triage.prompt.yaml").write_text(PROMPT, encoding="utf-8")
-    (evals / "bench.eval.yaml").write_text(SUITE, encoding="utf-8")
-
+    """Write the cases as a Proctor project that replays the answers."""
+    _write_exam(root, count)
     bundle = bundle_sha256()
     keys = CallKeys(call=CallKind.ANSWER, prompt=bundle, model=MODEL, params=PARAMS)
-    with (
-        (evals / "datasets" / "bench.jsonl").open("w", encoding="utf-8") as dataset,
-        (evals / "cassettes" / "bench.jsonl").open("w", encoding="utf-8") as cassette,
-    ):
+    cassettes = root / "evals" / "cassettes"
+    cassettes.mkdir(exist_ok=True)
+    with (cassettes / "bench.jsonl").open("w", encoding="utf-8") as cassette:
         for case in cases(count):
-            inputs = {"question": case.question}
+            inputs = digest({"question": case.question})
+            cassette.write(_line(_recording(case, keys, bundle=bundle, inputs=inputs)))
+
+
+def write_live_project(root: Path, count: int) -> None:
+    """Write the cases as a Proctor project whose provider answers from a script."""
+    _write_exam(root, count, more=LIVE_PROVIDER)
+    with (root / "answers.jsonl").open("w", encoding="utf-8") as script:
+        for case in cases(count):
+            line = {"case": case.id, "text": case.answer, "latency_ms": LIVE_LATENCY_MS}
+            script.write(_line(line))
+
+
+def _write_exam(root: Path, count: int, *, more: str = "") -> None:
+    """Config, prompt, suite and dataset."""
+    evals = root / "evals"
+    for folder in (root / "prompts", evals / "datasets"):
+        folder.mkdir(parents=True, exist_ok=True)
+    (root / "proctor.toml").write_text(PROJECT.format(count=count) + more, encoding="utf-8")
+    (root / "prompts" / "triage.prompt.yaml").write_text(PROMPT, encoding="utf-8")
+    (evals / "bench.eval.yaml").write_text(SUITE, encoding="utf-8")
+    with (evals / "datasets" / "bench.jsonl").open("w", encoding="utf-8") as dataset:
+        for case in cases(count):
             expected = {"decision": case.label, "needle": case.needle}
-            row = {"id": case.id, "inputs": inputs, "expected": expected}
+            row = {"id": case.id, "inputs": {"question": case.question}, "expected": expected}
             dataset.write(_line(row))
-            cassette.write(_line(_recording(case, keys, bundle=bundle, inputs=digest(inputs))))
 
 
 def bundle_sha256() -> str:
@@ -204,9 +234,11 @@ def main(arguments: list[str]) -> None:
     folder, *sizes = arguments
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    for count in map(int, sizes):
+    for size in sizes:
+        count = LIVE_CASES if size == LIVE else int(size)
         write_plain(target / f"d{count}.jsonl", count)
-        write_project(target / f"proctor-{count}", count)
+        write = write_live_project if size == LIVE else write_project
+        write(target / f"proctor-{size}", count)
 
 
 if __name__ == "__main__":

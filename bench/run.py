@@ -23,11 +23,13 @@ from pathlib import Path
 from contestants import (
     BENCH,
     DATA,
+    LIVE,
     SIZES,
     STARTUP,
     Contestant,
     Group,
     data_file,
+    live,
     promptfoo_folder,
     replay,
     startup,
@@ -67,7 +69,7 @@ class Session:
 
     def _run(self, contestant: Contestant, group: Group, number: int) -> None:
         work = OUT / "work"
-        for leftover in (work, contestant.report):
+        for leftover in (work, contestant.report, *contestant.leftovers):
             if leftover is not None:
                 remove(leftover)
         work.mkdir()
@@ -143,23 +145,30 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def make_data(sizes: list[int], *, with_promptfoo: bool) -> None:
-    """Write the data of every size anew, in processes of their own."""
-    if not sizes:
+def make_data(names: list[str], *, with_promptfoo: bool) -> None:
+    """Write the data of every group anew, in processes of their own."""
+    if not names:
         return
-    generate = [sys.executable, str(BENCH / "generate.py"), str(DATA), *map(str, sizes)]
+    generate = [sys.executable, str(BENCH / "generate.py"), str(DATA), *names]
     subprocess.run(generate, check=True)
     if with_promptfoo:
         script = str(BENCH / "peers" / "promptfoo_project.py")
         env = os.environ | {"PYTHONPATH": str(BENCH)}
-        for size in sizes:
+        for size in (int(name) for name in names if name != LIVE):
             command = [sys.executable, script, str(data_file(size)), str(promptfoo_folder(size))]
             subprocess.run(command, check=True, env=env)
 
 
+def group(name: str, peers: Path | None) -> Group:
+    """The group of a name on the command line."""
+    if name == STARTUP:
+        return startup(peers, OUT)
+    return live(OUT) if name == LIVE else replay(int(name), peers, OUT)
+
+
 def main() -> int:
     """Measure what the command line asks for."""
-    names = [STARTUP, *map(str, SIZES)]
+    names = [STARTUP, *map(str, SIZES), LIVE]
     parser = argparse.ArgumentParser(description="Measure whole runs of Proctor.")
     parser.add_argument("--rounds", type=int, default=3, help="how often each runs (3)")
     parser.add_argument("--timeout", type=float, default=300, help="seconds a run may take (300)")
@@ -170,13 +179,11 @@ def main() -> int:
         parser.error(f"unknown group: {', '.join(unknown)}; there are {', '.join(names)}")
 
     peers = Path(os.environ["PEERS"]).resolve() if os.environ.get("PEERS") else None
-    sizes = [int(name) for name in wanted if name != STARTUP]
-    groups = [
-        startup(peers, OUT) if name == STARTUP else replay(int(name), peers, OUT) for name in wanted
-    ]
+    groups = [group(name, peers) for name in wanted]
     remove(OUT)
     OUT.mkdir(parents=True)
-    make_data(sizes, with_promptfoo=peers is not None)
+    data = [name for name in wanted if name != STARTUP]
+    make_data(data, with_promptfoo=peers is not None)
 
     session = Session(groups, timeout_s=options.timeout)
     for number in range(1, options.rounds + 1):

@@ -13,6 +13,9 @@ from pathlib import Path
 import pytest
 
 import proctor
+from proctor.cli.plugins import command
+from proctor.plugins import Plugin
+from proctor.registry import assertion_kinds
 from support import Result
 from support import proctor as run_here
 
@@ -209,6 +212,18 @@ def test_plugins_loads_none_of_them(own, tmp_path):
 def test_without_other_packages_only_our_own_are_listed(tmp_path):
     result = run_here("plugins", cwd=tmp_path)
     assert {line.split()[1] for line in result.text.splitlines()[1:]} == {"proctor"}
+    kinds = json.loads(run_here("plugins", "--format", "json", cwd=tmp_path).out)["assertions"]
+    assert [kind["name"] for kind in kinds] == assertion_kinds.names()
+
+
+def test_a_name_with_controls_in_it_does_not_act_on_the_terminal(monkeypatch, capsys):
+    plugin = Plugin("x\x1b[31m", "acme", "1", "acme:X")
+    monkeypatch.setattr("proctor.plugins.find_plugins", lambda group: [plugin, plugin])
+    assert command.callback("text") == 0
+    said = capsys.readouterr()
+    assert said.out.splitlines()[-1].split() == ["x\\x1b[31m", "acme", "1"]
+    assert said.err.startswith("refused: the plugins `acme 1` and `acme 1` have the same")
+    assert "\x1b" not in said.out + said.err
 
 
 def test_where_python_leaves_the_current_folder_out_the_path_stays_as_it_is(tmp_path):

@@ -154,6 +154,12 @@ def test_a_check_is_taken_for_its_verdict_reason_and_evidence(ask, outcome, nega
     assert ask("check", (outcome, None, None), negate=True).outcome.value == negated
 
 
+def test_a_function_cannot_say_that_later_rows_are_not_asked(ask):
+    for reason in ("timed_out", "timed_out: reply"):
+        assert ask("check", ("failed", reason, None)).reason == f"function_{reason}"
+    assert ask("check", ("failed", "timed_out_once", None)).reason == "timed_out_once"
+
+
 def test_what_a_check_says_is_kept_within_limits(ask):
     said = ask("check", ("failed", "x" * 500, {"got": "y" * 9_000, 7: float("nan")}))
     assert len(said.reason) == 200

@@ -1,6 +1,5 @@
 """Groups of assertions, and kinds of other packages, as suites are read."""
 
-
 from proctor.documents import StructReader
 from proctor.errors import SuiteError
 from proctor.loading import assertions

@@ -137,10 +137,7 @@ class Project:
         """A dataset and cassette: the case's name to the recorded label; `yes` is right."""
         self.cases(*(self.case(name) for name in answers))
         self.cassette(
-            *(
-                self.recording(name, json.dumps({"label": label}))
-                for name, label in answers.items()
-            )
+            *(self.recording(name, json.dumps({"label": label})) for name, label in answers.items())
         )
 
     def proctor(self, *arguments: str, env: dict[str, str] | None = None, cwd=None) -> Result:

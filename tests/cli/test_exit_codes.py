@@ -34,7 +34,7 @@ main(sys.argv[1:])
 
 
 def without_coverage():
-    """The environment, but a process with it writes no file of measurements, which could not fit."""
+    """The environment of a process that writes no file of measurements, which could not fit."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
     return {**kept, "PYTHONDONTWRITEBYTECODE": "1"}
 

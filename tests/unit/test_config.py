@@ -240,6 +240,7 @@ class TestWhatTheFileIs:
             "name = 'x'\n",
             "[project]\nname = 'x'\ndependencies = ['proctor']\n",
             "[tool.other]\nx = 1\n",
+            "[tool.other]\nx = 'proctor'\n",
             "[tool]\n",
             "tool = 1\nx = 'proctor'\n",
             "# [tool.proctor]\n",
@@ -274,6 +275,12 @@ class TestWhatTheFileIs:
             "proctor.toml: `proctor.toml` has the table `tool`"
         ]
         assert "at the top level" in hint_of(load, root)
+
+    def test_a_table_called_tool_in_our_table_of_pyproject_is_an_unknown_key(self, root):
+        text = f"[tool.proctor]\n{MINIMAL}[tool.proctor.tool]\n"
+        assert problems_of(load_text, root, text, "pyproject.toml") == [
+            "pyproject.toml:3: unknown key `tool`"
+        ]
 
 
 class TestUnreadableToml:
@@ -312,6 +319,22 @@ class TestUnreadableToml:
     )
     def test_hostile_bytes_are_refused_and_do_not_crash_or_hang(self, root, data, message):
         assert problems_of(load_text, root, data) == [message]
+        has_a_line = message.startswith(("proctor.toml:1", "proctor.toml:2"))
+        if "larger" not in message:
+            assert hint_of(load, root) == f"mend this {'line' if has_a_line else 'file'}"
+
+    def test_a_file_may_have_one_mebibyte_and_no_more(self, root):
+        room = 1024 * 1024 - len(MINIMAL)
+        assert load_text(root, MINIMAL + "#" * room).values.project == "acme-support"
+        assert problems_of(load_text, root, MINIMAL + "#" * (room + 1)) == [
+            "proctor.toml: `proctor.toml` is larger than 1 MiB"
+        ]
+
+    def test_a_line_may_have_500_dots_and_no_more(self, root):
+        assert load_text(root, f"{MINIMAL}# {'.' * 500}\n").values.project == "acme-support"
+        assert problems_of(load_text, root, f"{MINIMAL}# {'.' * 501}\n") == [
+            "proctor.toml:2: `proctor.toml` has more than 500 dots in one line"
+        ]
 
     def test_a_number_may_be_written_in_hex_and_has_the_same_range(self, root):
         assert load_text(root, f"{MINIMAL}max_cases = 0x1_0\n").values.max_cases == 16
@@ -483,6 +506,10 @@ class TestValues:
         text = "[project]\nname = 'x'\n[tool.proctor]\n"
         assert problems_of(load_text, root, text, "pyproject.toml") == [
             "pyproject.toml:3: the key `project` is missing"
+        ]
+        text = "[project]\nname = 'x'\n\n[tool.proctor.prices]\n"
+        assert problems_of(load_text, root, text, "pyproject.toml") == [
+            "pyproject.toml:4: the key `project` is missing"
         ]
 
     @pytest.mark.parametrize(

@@ -291,6 +291,19 @@ def test_a_problem_has_the_line_where_reading_stopped(text, line):
 
 
 @pytest.mark.parametrize(
+    ("text", "detail"),
+    [
+        ('{"a": x}', "is not JSON: expecting value at column 7"),
+        ('[1,\n "open', "is not JSON: unterminated string starting at column 2"),
+        ('"tab\t"', "is not JSON: invalid control character at column 5"),
+        (" {a: 1}", "is not JSON: expecting property name enclosed in double quotes at column 3"),
+    ],
+)
+def test_a_problem_says_what_was_expected_and_in_which_column(text, detail):
+    assert problem_of(text).detail == detail
+
+
+@pytest.mark.parametrize(
     "text",
     ['{"a":"secret"', '["secret" "secret"]', '"secret', '{"a":1}secret', "secret", '"secret\x01"'],
 )

@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from proctor.cli.output import Output
-from proctor.cli.project import cwd_option, project_config
+from proctor.cli.project import cwd_option, project_config, shape_option
 from proctor.config import Config
 from proctor.errors import ExitCode
 from proctor.records import Json, encode_json
@@ -24,14 +24,7 @@ Examples:
 
 
 @click.command("config", epilog=EXAMPLES)
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How it is printed.",
-)
+@shape_option
 @cwd_option
 def command(format_: str, cwd: Path | None) -> int:
     """Print each value of the configuration and where it came from.

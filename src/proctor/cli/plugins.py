@@ -6,6 +6,7 @@ import click
 import msgspec
 
 from proctor.cli.output import Output
+from proctor.cli.project import shape_option
 from proctor.errors import ExitCode
 from proctor.records import encode_json
 from proctor.registry import assertion_kinds
@@ -20,14 +21,7 @@ Examples:
 
 
 @click.command("plugins", epilog=EXAMPLES)
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How it is printed.",
-)
+@shape_option
 def command(format_: str) -> int:
     """List the kinds of assertion there are, and who brings them.
 

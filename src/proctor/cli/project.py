@@ -27,6 +27,18 @@ def cwd_option(command: Command) -> Command:
     )(command)
 
 
+def shape_option(command: Command) -> Command:
+    """`--format text|json`, for commands that print facts."""
+    return click.option(
+        "--format",
+        "format_",
+        type=click.Choice(["text", "json"]),
+        default="text",
+        show_default=True,
+        help="How it is printed.",
+    )(command)
+
+
 def project_config(cwd: Path | None, flags: JsonObject) -> Config:
     """The configuration of the project the command is about."""
     return load_config(cwd or Path.cwd(), is_root=cwd is not None, flags=flags, environ=os.environ)

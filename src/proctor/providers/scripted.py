@@ -16,7 +16,7 @@ from msgspec import Meta, Struct
 from proctor.clock import Clock
 from proctor.documents import Document, StructReader
 from proctor.errors import ProctorError, ProviderError, UsageError, raise_all
-from proctor.records import Answer, Call, Finish, Reply, Request, ToolCall, Usage
+from proctor.records import Call, Finish, Reply, Request, ToolCall, Usage, model_answer
 from proctor.safe_io import MEBIBYTE, read_inside, reason_of
 from proctor.strict_json import JsonProblem, parse_json
 
@@ -78,16 +78,8 @@ class ScriptedProvider:
         if scripted.fault is not None:
             await self._fail(scripted.fault)
         return Reply(
-            answer=Answer(
-                text=scripted.text,
-                tool_calls=scripted.tool_calls,
-                finish=scripted.finish,
-                evidence=None,
-                artifact=None,
-                transcript=None,
-                context=None,
-                debug=None,
-                turns=None,
+            answer=model_answer(
+                scripted.text, tool_calls=scripted.tool_calls, finish=scripted.finish
             ),
             usage=scripted.usage,
             cost_usd=0.0,

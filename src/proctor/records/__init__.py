@@ -25,6 +25,7 @@ from proctor.records.recording import (
     Reply,
     ToolCall,
     Usage,
+    model_answer,
 )
 from proctor.records.report import (
     REPORT_SCHEMA,
@@ -124,4 +125,5 @@ __all__ = [
     "Vote",
     "Warn",
     "encode_json",
+    "model_answer",
 ]

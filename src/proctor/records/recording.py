@@ -34,6 +34,26 @@ class Answer(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     turns: Count | None
 
 
+def model_answer(
+    text: str | None, *, tool_calls: list[ToolCall] | None = None, finish: Finish = Finish.STOP
+) -> Answer:
+    """The answer of a model, which has none of what only a target adds.
+
+    The struct itself has no defaults: a line of a cassette that lacks a key is damaged.
+    """
+    return Answer(
+        text=text,
+        tool_calls=tool_calls or [],
+        finish=finish,
+        evidence=None,
+        artifact=None,
+        transcript=None,
+        context=None,
+        debug=None,
+        turns=None,
+    )
+
+
 class Usage(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """Tokens of one call; None is unknown, never 0."""
 

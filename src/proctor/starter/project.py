@@ -18,10 +18,8 @@ from proctor.errors import ProctorError, UsageError, raise_all
 from proctor.loading.prompts import ENDING, parse_prompt
 from proctor.loading.yaml import parse_yaml
 from proctor.records import (
-    Answer,
     CallKind,
     Case,
-    Finish,
     JsonObject,
     KeyParts,
     ModelChoice,
@@ -29,6 +27,7 @@ from proctor.records import (
     Provenance,
     Recording,
     encode_json,
+    model_answer,
 )
 from proctor.safe_io import make_folder, open_regular, reason_of, write_whole
 from proctor.schemas import FOLDER, render_schema, schema_names
@@ -206,17 +205,7 @@ def _recording(case: Case, answer: JsonObject, prompt: Prompt, model: ModelChoic
         call=CallKind.ANSWER,
         take=1,
         parts=parts,
-        answer=Answer(
-            text=encode_json(answer).decode("utf-8"),
-            tool_calls=[],
-            finish=Finish.STOP,
-            evidence=None,
-            artifact=None,
-            transcript=None,
-            context=None,
-            debug=None,
-            turns=None,
-        ),
+        answer=model_answer(encode_json(answer).decode("utf-8")),
         usage=None,
         cost_usd=0.0,
         latency_ms=None,

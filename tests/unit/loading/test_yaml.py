@@ -117,8 +117,9 @@ class TestPlainScalars:
     def test_a_number_in_hex_or_octal_has_the_same_limit(self, text):
         refused(f"- {text}", 1, "has an integer of more than 4000 digits")
 
-    def test_a_number_in_hex_just_below_the_limit_is_read(self):
-        assert value_of("0x" + "f" * 3300) == 16**3300 - 1
+    def test_the_limit_is_the_same_number_in_hex(self):
+        assert value_of(hex(10**4000 - 1)) == 10**4000 - 1
+        refused(hex(10**4000), 1, "has an integer of more than 4000 digits")
 
 
 class TestText:
@@ -460,6 +461,11 @@ class TestAliases:
         assert len(value_of(text)) == 198
         refused(text + "- y\n", 199, "expands to more than 10000 nodes")
         refused(f"- &x {nodes(100)}\n" + "- *x\n" * 99, 100, "expands to more than 10000 nodes")
+
+    def test_an_alias_of_a_scalar_is_one_node(self):
+        text = "- &x y\n" + "- *x\n" * 9_998
+        assert len(value_of(text)) == 9_999
+        refused(text + "- *x\n", 10_000, "expands to more than 10000 nodes")
 
     def test_nodes_are_counted_inside_of_what_an_alias_stands_for(self):
         # 10 x 10 x 10 scalars; with the lists around them 1, 1 + 10, 1 + 11 x 10 and so on.

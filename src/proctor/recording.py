@@ -229,7 +229,7 @@ class _Asking:
             return found
         if key not in kept.calls:
             kept.calls[key] = asyncio.ensure_future(self._ask_and_keep(kept, key, call, case))
-        return await asyncio.shield(kept.calls[key])
+        return await kept.calls[key]
 
     async def _ask_and_keep(self, kept: _Kept, key: str, call: Call, case: Case) -> Answered:
         reply = await self._reply(call, case)

@@ -633,6 +633,13 @@ class TestBeforeAnyCall:
         for _ in range(2):
             assert self.refused(project).code == "P6403"
 
+    def test_a_folder_that_is_not_private_is_told_once_for_all_suites(self, project):
+        suite = (project.root / "evals/quiz.eval.yaml").read_text()
+        project.write("evals/second.eval.yaml", suite)
+        (project.root / ".proctor").mkdir()
+        (project.root / ".proctor").chmod(0o755)
+        assert [problem.code for problem in self.refused(project).problems()] == ["P6805"]
+
     def test_problems_of_all_suites_are_told_together(self, project):
         suite = (project.root / "evals/quiz.eval.yaml").read_text()
         project.write("evals/second.eval.yaml", suite)

@@ -128,7 +128,7 @@ def test_a_byte_order_mark_is_passed_over_once():
         ("[" * 64 + '1, "x",\n[]' + "]" * 64, JsonFault.TOO_DEEP, 2),
         ('{"a":' * 64 + "\n[]" + "}" * 64, JsonFault.TOO_DEEP, 2),
         ("[" * 40 + "\n" + "[" * 30 + "\n" + "[" * 100_000, JsonFault.TOO_DEEP, 2),
-        ('{\n"a": 1,\n}', JsonFault.NOT_JSON, 3),
+        ('{\n"a": 1,\n"b": x\n}', JsonFault.NOT_JSON, 3),
         ("{}\n\nx", JsonFault.TRAILING_TEXT, 3),
     ],
 )

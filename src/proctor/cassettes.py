@@ -28,7 +28,7 @@ from proctor.records import (
     encode_json,
 )
 from proctor.safe_io import MEBIBYTE, inside, open_inside, reason_of
-from proctor.strict_json import MAX_DEPTH, MAX_DIGITS, JsonProblem, parse_json
+from proctor.strict_json import MAX_DEPTH, MAX_DIGITS, JsonProblem, parse_json, typed
 
 MAX_LINE = 16 * MEBIBYTE
 MAX_KEY_MAKERS = 256
@@ -155,7 +155,7 @@ def _decoded(raw: bytes) -> Recording:
         return _decode_recording(raw)
     except msgspec.DecodeError:
         # Lone surrogates, which msgspec does not read; the first pass has proven the rest.
-        return msgspec.convert(parse_json(raw), Recording)
+        return typed(parse_json(raw), Recording)
 
 
 def open_cassette(root: Path, path: str, shown: str) -> tuple[Cassette, list[ProctorError]]:
@@ -292,7 +292,7 @@ def _read_strictly(raw: bytes) -> Recording:
         shown = shortened(str(version))
         raise DamagedRecording(f"has format version {shown}, which is newer than this Proctor")
     try:
-        recording = msgspec.convert(value, Recording)
+        recording = typed(value, Recording)
     except msgspec.ValidationError as error:
         raise DamagedRecording(f"is not a recording: {_unquoted(str(error))}") from None
     if version != FORMAT_VERSION:

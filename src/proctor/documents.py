@@ -20,6 +20,7 @@ from msgspec import Struct
 from proctor.errors import ProctorError
 from proctor.records import Json
 from proctor.registry import did_you_mean
+from proctor.strict_json import typed
 
 Path = tuple[str | int, ...]
 """Where a value stands in a document: keys and list indices from the top."""
@@ -156,11 +157,9 @@ class StructReader:
     def convert(self, kind: Kind, value: Json, path: Path) -> Member:
         """A value of any type that is not a struct, or None after noting the problem."""
         try:
-            return msgspec.convert(value, kind)
-        except (msgspec.ValidationError, UnicodeEncodeError) as error:
-            # msgspec compares words as UTF-8, which a lone surrogate is not.
-            is_text = isinstance(error, msgspec.ValidationError)
-            message, inner = _split_message(str(error) if is_text else "Holds a lone surrogate")
+            return typed(value, typing.cast("type[Member]", kind))
+        except msgspec.ValidationError as error:
+            message, inner = _split_message(str(error))
             place = (*path, *inner)
             hint = None
             allowed = _allowed_words(kind)

@@ -10,7 +10,7 @@ from msgspec import Struct
 from proctor.errors import ReportError
 from proctor.records import REPORT_SCHEMA, Outcome
 from proctor.safe_io import open_regular, reason_of
-from proctor.strict_json import JsonProblem, parse_json
+from proctor.strict_json import JsonProblem, parse_json, typed
 
 MAX_REPORT = 1024 * 1024 * 1024
 _MAX_DEPTH = 256
@@ -72,7 +72,7 @@ def cases_not_passed(path: Path) -> dict[str, frozenset[str]]:
         value = parse_json(data, max_depth=_MAX_DEPTH)
         if not isinstance(value, dict) or value.get("schema") != REPORT_SCHEMA:
             raise _other_format(path)
-        report = msgspec.convert(value, _Report)
+        report = typed(value, _Report)
     except (JsonProblem, msgspec.ValidationError) as problem:
         said = str(problem)
         raise ReportError(

@@ -15,7 +15,7 @@ from proctor.aggregating import report_head
 from proctor.errors import UsageError
 from proctor.protocols import Cases
 from proctor.records import CaseResult, Outcome, ReportHead, encode_json
-from proctor.strict_json import parse_json
+from proctor.strict_json import parse_json, typed
 
 if TYPE_CHECKING:
     from io import FileIO
@@ -169,7 +169,7 @@ def _decoded(line: bytes) -> CaseResult:
         return _decode(line)
     except msgspec.DecodeError:
         # A lone surrogate: msgspec takes none, the standard library keeps it.
-        return msgspec.convert(parse_json(line, max_depth=_MAX_DEPTH), CaseResult)
+        return typed(parse_json(line, max_depth=_MAX_DEPTH), CaseResult)
 
 
 class RunReport:

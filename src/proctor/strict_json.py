@@ -9,8 +9,13 @@ from __future__ import annotations
 import json
 import re
 from enum import StrEnum
+from typing import TypeVar
+
+import msgspec
 
 from proctor.records import Json, JsonObject
+
+T = TypeVar("T")
 
 MAX_DEPTH = 64
 MAX_DIGITS = 4_000
@@ -74,6 +79,19 @@ def parse_json(data: bytes | str, *, max_depth: int = MAX_DEPTH) -> Json:
     if text.count("{") + text.count("[") > max_depth and _depth_exceeds(value, max_depth):
         raise _too_deep(max_depth)
     return value
+
+
+def typed(value: Json, kind: type[T]) -> T:
+    """A JSON value as a struct, or as another type.
+
+    Raises:
+        msgspec.ValidationError: When it does not fit, a lone surrogate in place of a key or a word
+            included; msgspec itself raises something else for those.
+    """
+    try:
+        return msgspec.convert(value, kind)
+    except UnicodeEncodeError:
+        raise msgspec.ValidationError("Holds a lone surrogate") from None
 
 
 def decode_utf8(data: bytes) -> str:

@@ -77,3 +77,36 @@ def test_problems_about_hostile_names_print_safely(outcome, tmp_path):
     assert result.code == 2
     assert "\x1b" not in result.err
     assert not any(line.lstrip().startswith("::") for line in result.err.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"answer"', '"answer","\\ud800":1'),
+        ('"finish":"stop"', '"finish":"\\ud800"'),
+        ('"model":"local/tiny"', '"model":"\\ud800"'),
+    ],
+)
+def test_a_lone_surrogate_in_a_recording_is_damage(tmp_path, old, new):
+    from support import Project
+
+    project = Project(tmp_path)
+    project.exam({"one": "yes"})
+    cassette = project.root / "evals/cassettes/quiz.jsonl"
+    cassette.write_text(cassette.read_text().replace(old, new, 1))
+    result = project.proctor("run")
+    assert result.code == 2
+    assert "evals/cassettes/quiz.jsonl:1: P6403" in result.err
+    assert "Traceback" not in result.err
+
+
+@pytest.mark.parametrize("line", ['{"\\ud800": 1}', '{"id": "a", "inputs": {}, "\\ud800": 1}'])
+def test_a_lone_surrogate_as_a_key_of_a_case_is_refused(tmp_path, line):
+    from support import Project
+
+    project = Project(tmp_path)
+    project.write("evals/cases.jsonl", line + "\n")
+    result = project.proctor("run")
+    assert result.code == 2
+    assert "evals/cases.jsonl:1: P6101" in result.err
+    assert "Traceback" not in result.err

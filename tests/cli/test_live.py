@@ -173,9 +173,19 @@ class TestFaults:
         assert result.code == 2
         assert "script.jsonl:1: P6003" in result.err
 
+    def test_damaged_cassettes_of_all_suites_are_named_before_any_call(self, project):
+        project.write("evals/other.eval.yaml", (project.root / "evals/quiz.eval.yaml").read_text())
+        for name in ("quiz", "other"):
+            project.write(f"evals/cassettes/{name}.jsonl", "{\n")
+        for mode in ("record", "refresh"):
+            result = project.proctor("run", "--cache", mode)
+            assert result.code == 2
+            assert "evals/cassettes/quiz.jsonl:1: P6403" in result.err
+            assert "evals/cassettes/other.jsonl:1: P6403" in result.err
+        assert not list(project.root.glob(".proctor/runs/*"))
+
     def test_the_mode_is_taken_from_the_command_line_only(self, project):
-        result = project.proctor("run", env={"PROCTOR_CACHE": "record"})
-        assert result.code in (2, 3)
+        assert project.proctor("run", env={"PROCTOR_CACHE": "record"}).code in (2, 3)
         assert not (project.root / ".proctor").exists()
 
 

@@ -20,7 +20,7 @@ from proctor.assertions.matching import (
 )
 from proctor.protocols import Scope
 from proctor.records import AssertionSpec, Case, Json, JsonObject, ToolCall
-from proctor.strict_json import JsonProblem, parse_json
+from proctor.strict_json import JsonProblem, parse_json, typed
 
 MAX_CALLS: Final = 100
 
@@ -117,8 +117,8 @@ class ToolCalls(MatchingAssertion[Compared]):
         if lacking is not None:
             return lacking
         try:
-            calls = msgspec.convert(self._expectation.of(case), list[ExpectedCall])
-        except (msgspec.ValidationError, UnicodeEncodeError):
+            calls = typed(self._expectation.of(case), list[ExpectedCall])
+        except msgspec.ValidationError:
             return "its expected value is not a list of calls with `name` and `args`"
         fault = _unfit(calls)
         return None if fault is None else f"its expected value {fault}"
@@ -159,7 +159,7 @@ class ToolCalls(MatchingAssertion[Compared]):
     def _wanted(self, case: Case) -> list[_Call]:
         if self._given is not None:
             return self._given
-        calls = msgspec.convert(self._expectation.of(case), list[ExpectedCall])
+        calls = typed(self._expectation.of(case), list[ExpectedCall])
         return [_expected(call) for call in calls]
 
     def _fits(self, wanted: _Call, made: _Call) -> bool:

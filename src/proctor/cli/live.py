@@ -12,6 +12,7 @@ from proctor.cli.output import Output
 from proctor.cli.run_options import RunOptions
 from proctor.clock import Clock
 from proctor.config import Config
+from proctor.errors import ProctorError, raise_all
 from proctor.evaluation import SelectedSuite, evaluate
 from proctor.providers.access import open_providers
 from proctor.recording import LiveOptions, LiveSession
@@ -21,6 +22,7 @@ from proctor.replaying import subjects_to_ask
 from proctor.reporting import RunReport
 from proctor.running.engine import GRACE_S, Stop
 from proctor.safe_io import write_whole
+from proctor.targets.prompt import PromptTarget
 
 _CONTINUES = {
     CacheMode.RECORD: "what was received is stored; `--cache record` continues",
@@ -44,9 +46,7 @@ def run_live(
     """
     clock = Clock()
     mode = CacheMode(options.cache)
-    targets = [
-        subject.target for suite in selected for subject in subjects_to_ask(folder, suite, mode)
-    ]
+    targets = _targets_to_ask(folder, selected, mode)
     providers = open_providers(
         {target.subject.model.ref.partition("/")[0] for target in targets},
         config.values.providers,
@@ -73,6 +73,20 @@ def run_live(
             report = evaluate(config, selected, session, answers=not options.no_answers)
             write_whole(session.run.folder / "report.json", render_json(report, RenderOptions()))
     return report
+
+
+def _targets_to_ask(
+    folder: CassetteFolder, selected: Sequence[SelectedSuite], mode: CacheMode
+) -> list[PromptTarget]:
+    targets: list[PromptTarget] = []
+    problems: list[ProctorError] = []
+    for suite in selected:
+        try:
+            targets += [subject.target for subject in subjects_to_ask(folder, suite, mode)]
+        except ProctorError as problem:
+            problems.append(problem)
+    raise_all(problems)
+    return targets
 
 
 @contextmanager

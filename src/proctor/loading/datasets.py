@@ -21,7 +21,7 @@ from proctor.documents import Document, StructReader, name_of
 from proctor.errors import DatasetError, ProctorError, SuiteError
 from proctor.records import Case, Json, JsonObject
 from proctor.safe_io import MEBIBYTE, open_inside, reason_of
-from proctor.strict_json import JsonFault, JsonProblem, parse_json
+from proctor.strict_json import JsonFault, JsonProblem, parse_json, typed
 
 ENDINGS = (".jsonl",)
 MAX_LINE = 16 * MEBIBYTE
@@ -100,7 +100,7 @@ class Dataset:
             return _decode_case(raw)
         except msgspec.DecodeError:
             # Lone surrogates, which msgspec does not read; the first pass has proven the rest.
-            return msgspec.convert(parse_json(raw), Case)
+            return typed(parse_json(raw), Case)
 
     def close(self) -> None:
         """Close the file."""
@@ -248,7 +248,7 @@ class _Reading:
             self._refuse(problem, number)
             return
         try:
-            read = msgspec.convert(value, CaseFile)
+            read = typed(value, CaseFile)
         except msgspec.ValidationError:
             self._explain(value, number)
             return

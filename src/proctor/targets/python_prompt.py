@@ -13,6 +13,7 @@ from proctor.canonical import digest, sha256_hex
 from proctor.errors import SuiteError
 from proctor.project_code import guarded, import_function, read_module
 from proctor.records import JsonObject, Message, Prompt
+from proctor.strict_json import typed
 
 MessageFunction = Callable[[JsonObject], tuple[Message, ...]]
 
@@ -58,7 +59,7 @@ def _messages(
     if isinstance(made, str):
         return (Message(role="user", content=made),)
     try:
-        messages = msgspec.convert(made, tuple[Message, ...])
+        messages = typed(made, tuple[Message, ...])
     except msgspec.ValidationError:
         messages = ()
     if not messages:

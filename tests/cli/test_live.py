@@ -272,7 +272,9 @@ class TestCtrlC:
     @pytest.mark.parametrize("concurrency", [1, 4])
     def test_once_lets_calls_in_flight_finish_and_stores_what_came(self, fifty, concurrency):
         fifty.script(
-            *(fifty.says_yes(case=name) for name in FIFTY[:10]), fifty.says_yes(latency_ms=500)
+            *(fifty.says_yes(case=name) for name in FIFTY[:10]),
+            *(fifty.says_yes(case=name, latency_ms=500) for name in FIFTY[10:20]),
+            {"fault": "hang"},
         )
         arguments = ["--cache", "record", "--concurrency", str(concurrency), "--format", "json"]
         with fifty.started("run", *arguments, "--exit-zero") as running:

@@ -180,7 +180,7 @@ def read_log(path: Path) -> Iterator[tuple[str, Line]]:
                     raise CassetteError(
                         f"this recording {damage}",
                         code="P6403",
-                        hint="mend the line, or move the file away",
+                        hint=damage.hint or "mend the line, or move the file away",
                         where=f"{path}:{number}",
                     ) from None
                 yield recording.key, _line(recording, raw)

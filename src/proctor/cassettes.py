@@ -202,7 +202,7 @@ def _index(cassette: Cassette, file: BinaryIO) -> Iterator[ProctorError]:
         try:
             recording = prove_recording(raw, keys)
         except DamagedRecording as damage:
-            yield _damaged(cassette, number, str(damage))
+            yield _damaged(cassette, number, str(damage), damage.hint)
             continue
         first = cassette.add(recording.key, start, raw)
         if first is None:
@@ -217,7 +217,16 @@ def _index(cassette: Cassette, file: BinaryIO) -> Iterator[ProctorError]:
 
 
 class DamagedRecording(ValueError):
-    """A line that is not a recording; the text says why, to follow `this recording`."""
+    """A line that is not a recording; the text says why, to follow `this recording`.
+
+    Args:
+        message: The text.
+        hint: What to do, when it is something else than for any damage.
+    """
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
 
 
 def answer_keys(subject: Subject) -> CallKeys:
@@ -290,7 +299,10 @@ def _read_strictly(raw: bytes) -> Recording:
     version = value.get("v") if isinstance(value, dict) else None
     if isinstance(version, int) and version > FORMAT_VERSION:
         shown = shortened(str(version))
-        raise DamagedRecording(f"has format version {shown}, which is newer than this Proctor")
+        raise DamagedRecording(
+            f"has format version {shown}, which is newer than this Proctor",
+            hint="use a newer Proctor",
+        )
     try:
         recording = typed(value, Recording)
     except msgspec.ValidationError as error:
@@ -306,11 +318,11 @@ def _unquoted(message: str) -> str:
     return f"{message[:1].lower()}{shortened(message[1:], MAX_REASON)}"
 
 
-def _damaged(cassette: Cassette, number: int, what: str) -> CassetteError:
+def _damaged(cassette: Cassette, number: int, what: str, hint: str | None = None) -> CassetteError:
     return CassetteError(
         f"this recording {what}",
         code="P6403",
-        hint="restore the line from version control, or delete it and record again",
+        hint=hint or "restore the line from version control, or delete it and record again",
         where=f"{cassette.shown}:{number}",
     )
 

@@ -148,7 +148,9 @@ def load_config(
     assert read is not None  # noqa: S101 - raise_all has raised otherwise
     folders = {
         key: inside(
-            getattr(read, key), where=origins[key] if key in given else document.where((key,))
+            getattr(read, key),
+            where=origins[key] if key in given else document.where((key,)),
+            folder=True,
         )
         for key in ("evals", "prompts")
     }

@@ -76,7 +76,9 @@ def select(exam: Exam, selection: Selection) -> list[SelectedSuite]:
         raise UsageError(
             f"0 of {cases} cases are selected",
             code="P6001",
-            hint="loosen the selection; `proctor lint` counts what there is",
+            hint="every case there passed, or the report is of other suites"
+            if selection.failed is not None
+            else "loosen the selection; `proctor lint` counts what there is",
         )
     return selected
 

@@ -57,7 +57,7 @@ class ReplaySession:
         self, suite: str, subject: ReadySubject, rows: Iterable[PlannedRow], timed_out: set[str]
     ) -> Iterator[list[RanRow]]:
         """Answer the rows from the recordings and check them, a batch at a time."""
-        command = f"proctor run {suite} --cache record --max-cost USD{self._options}"
+        command = f"proctor run {suite} --cache record{self._options}"
         source = Replay(self._cassettes[suite], subject.target.subject, command)
         run_rows = ReplayedRows(subject.target, source, RowChecks(subject.checks, timed_out))
         for batch in LocalExecutor().run(rows, run_rows):
@@ -69,6 +69,7 @@ class PlannedCalls(Struct, frozen=True):
 
     model: str
     rows: int
+    calls: int
     recorded: int
     to_make: int
 
@@ -103,7 +104,7 @@ def planned_calls(
                 CacheMode.REFRESH: len(keys),
                 CacheMode.OFF: rows,
             }
-            yield PlannedCalls(model, rows, recorded, to_make[mode])
+            yield PlannedCalls(model, rows, len(keys), recorded, to_make[mode])
 
 
 def subjects_to_ask(

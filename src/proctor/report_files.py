@@ -31,7 +31,11 @@ class _Suite(Struct):
 
 
 class _Report(Struct):
+    schema: str
     suites: list[_Suite]
+
+
+_decoder = msgspec.json.Decoder(_Report)
 
 
 def read_report_bytes(path: Path) -> bytes:
@@ -45,12 +49,8 @@ def read_report_bytes(path: Path) -> bytes:
         with open_regular(path) as file:
             data = file.read(MAX_REPORT + 1)
     except OSError as error:
-        raise ReportError(
-            f"the report `{path.name}` cannot be read: {reason_of(error)}",
-            code="P6901",
-            hint="name a file that `proctor run --format json --out FILE` wrote",
-            where=str(path),
-        ) from error
+        message = f"the report `{path.name}` cannot be read: {reason_of(error)}"
+        raise _no_report(path, message) from error
     if len(data) > MAX_REPORT:
         raise ReportError(
             f"`{path.name}` is larger than 1 GiB",
@@ -68,25 +68,48 @@ def cases_not_passed(path: Path) -> dict[str, frozenset[str]]:
         ReportError: P6901 when it is not a report of this version.
     """
     data = read_report_bytes(path)
-    try:
-        value = parse_json(data, max_depth=_MAX_DEPTH)
-        if not isinstance(value, dict) or value.get("schema") != REPORT_SCHEMA:
-            raise _other_format(path)
-        report = typed(value, _Report)
-    except (JsonProblem, msgspec.ValidationError) as problem:
-        said = str(problem)
-        raise ReportError(
-            f"`{path.name}` is not a report: {said[:1].lower()}{said[1:]}",
-            code="P6901",
-            hint="name a file that `proctor run --format json --out FILE` wrote",
-            where=str(path),
-        ) from None
+    report = _as_we_write_it(data) or _read_strictly(data, path)
     failed: dict[str, set[str]] = {}
     for suite in report.suites:
         for subject in suite.subjects:
             ids = (case.id for case in subject.cases if case.outcome is not Outcome.PASSED)
             failed.setdefault(suite.suite, set()).update(ids)
     return {suite: frozenset(ids) for suite, ids in failed.items()}
+
+
+def _as_we_write_it(data: bytes) -> _Report | None:
+    """The parts of a report that are needed, without making values of all others.
+
+    None for what has to be looked at more closely: another format, damage, a lone surrogate.
+    """
+    try:
+        report = _decoder.decode(data)
+    except (msgspec.DecodeError, RecursionError, UnicodeError):
+        return None
+    return report if report.schema == REPORT_SCHEMA else None
+
+
+def _read_strictly(data: bytes, path: Path) -> _Report:
+    try:
+        value = parse_json(data, max_depth=_MAX_DEPTH)
+        if not isinstance(value, dict) or value.get("schema") != REPORT_SCHEMA:
+            raise _other_format(path)
+        return typed(value, _Report)
+    except JsonProblem as problem:
+        raise _no_report(path, f"the report `{path.name}` {problem.detail}") from None
+    except msgspec.ValidationError as problem:
+        said = str(problem)
+        message = f"`{path.name}` is not a report: {said[:1].lower()}{said[1:]}"
+        raise _no_report(path, message) from None
+
+
+def _no_report(path: Path, message: str) -> ReportError:
+    return ReportError(
+        message,
+        code="P6901",
+        hint="name a file that `proctor run --format json --out FILE` wrote",
+        where=str(path),
+    )
 
 
 def _other_format(path: Path) -> ReportError:

@@ -26,13 +26,14 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _DRIVE_OR_SCHEME = re.compile(r"\A[A-Za-z][A-Za-z0-9+.-]*:")
 
 
-def inside(path: str, *, base: str = "", where: str | None = None) -> str:
+def inside(path: str, *, base: str = "", where: str | None = None, folder: bool = False) -> str:
     """A path of a project file as its normal form, relative to the root.
 
     Args:
         path: As written. `..` is fine as long as it stays below the root.
         base: The folder it is relative to, itself relative to the root.
         where: The place of the path in a file, for the message.
+        folder: Whether it is one of a folder, for the hint.
 
     Returns:
         A POSIX path without `.` or `..`.
@@ -41,24 +42,26 @@ def inside(path: str, *, base: str = "", where: str | None = None) -> str:
         FileError: P6805 when the path is absolute, has a drive, a scheme, NUL or a character no
             file name can hold, or leaves the root.
     """
+    kind = "folder" if folder else "file"
     if "\0" in path or not path:
-        raise _unsafe("an empty path, or one with NUL, is not a file", where)
+        raise _unsafe(f"an empty path, or one with NUL, is not a {kind}", where, kind)
     try:
         os.fsencode(path)
     except UnicodeEncodeError:
-        raise _unsafe(f"`{path}` has a character that no file name can hold", where) from None
+        message = f"`{path}` has a character that no file name can hold"
+        raise _unsafe(message, where, kind) from None
     if path.startswith(("/", "\\")) or _DRIVE_OR_SCHEME.match(path):
-        raise _unsafe(f"`{path}` is not a path relative to the project", where)
+        raise _unsafe(f"`{path}` is not a path relative to the project", where, kind)
     parts: list[str] = []
     for part in (*PurePosixPath(base).parts, *path.replace("\\", "/").split("/")):
         if part == "..":
             if not parts:
-                raise _unsafe(f"`{path}` leaves the project", where)
+                raise _unsafe(f"`{path}` leaves the project", where, kind)
             parts.pop()
         elif part not in ("", "."):
             parts.append(part)
     if not parts:
-        raise _unsafe(f"`{path}` is the project's own folder", where)
+        raise _unsafe(f"`{path}` is the project's own folder", where, kind)
     return "/".join(parts)
 
 
@@ -175,7 +178,7 @@ def make_folder(root: Path, relative: str) -> Path:
         for part in relative.split("/"):
             folder /= part
             if folder.is_symlink():
-                raise _unsafe(f"`{relative}` goes through the link `{part}`", None)
+                raise _unsafe(f"`{relative}` goes through the link `{part}`", None, "folder")
             folder.mkdir(exist_ok=True)
     except OSError as error:
         raise UsageError(
@@ -230,10 +233,16 @@ def _mode_to_write(path: Path) -> int:
     )
 
 
-def _unsafe(message: str, where: str | None) -> FileError:
+_HINTS = {
+    "file": "use the relative path of a regular file below the project's folder",
+    "folder": "use a folder below the project's own",
+}
+
+
+def _unsafe(message: str, where: str | None, kind: str = "file") -> FileError:
     return FileError(
         message,
         code="P6805",
-        hint="use the relative path of a regular file below the project's folder",
+        hint=_HINTS[kind],
         where=where,
     )

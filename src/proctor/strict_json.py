@@ -183,7 +183,7 @@ _decoder_of_long_texts = json.JSONDecoder(
 
 def _explain(error: json.JSONDecodeError, text: str) -> JsonProblem:
     if error.msg.startswith("Extra data"):
-        return JsonProblem(JsonFault.TRAILING_TEXT, "goes on after its end", error.lineno)
+        return JsonProblem(JsonFault.TRAILING_TEXT, "has text after the JSON value", error.lineno)
     if not text.strip(" \t\r\n"):
         return JsonProblem(JsonFault.NOT_JSON, "is empty", error.lineno)
     what = (error.msg[:1].lower() + error.msg[1:]).removesuffix(" at")

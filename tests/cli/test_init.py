@@ -12,6 +12,7 @@ import yaml
 
 from proctor.canonical import digest
 from proctor.loading.prompts import Prompts
+from proctor.safe_io import write_whole
 from proctor.starter import project as starter
 from proctor.version import VERSION
 from support import proctor
@@ -259,3 +260,41 @@ def test_a_link_in_place_of_a_file_of_git_stops_everything(empty, tmp_path):
 def test_the_example_in_the_documentation_is_true():
     assert doctest.testmod(starter).attempted
     assert doctest.testmod(starter).failed == 0
+
+
+@pytest.mark.parametrize("at", range(24))
+def test_a_full_disk_leaves_nothing_behind(tmp_path, monkeypatch, at):
+    folder = tmp_path / "deep" / "shop"
+    writes = iter(range(100))
+
+    def full(target, chunks):
+        if next(writes) == at:
+            raise OSError(28, "No space left on device")
+        write_whole(target, chunks)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(starter, "write_whole", full)
+        try:
+            starter.write_project(folder, ci="github")
+        except OSError:
+            assert not (tmp_path / "deep").exists()
+        else:
+            assert at >= len(written(folder))
+
+
+def test_a_full_disk_leaves_what_was_there_as_it_was(empty, monkeypatch):
+    (empty / ".gitattributes").write_text("*.png binary")
+    (empty / "evals").mkdir()
+    before = written(empty)
+
+    def full(target, chunks):
+        if target.name == ".gitignore":
+            raise OSError(28, "No space left on device")
+        write_whole(target, chunks)
+
+    monkeypatch.setattr(starter, "write_whole", full)
+    with pytest.raises(OSError, match="No space"):
+        starter.write_project(empty, ci=None)
+    assert written(empty) == before
+    assert [path.name for path in empty.iterdir() if path.is_dir()] == ["evals"]
+    assert list((empty / "evals").iterdir()) == []

@@ -403,10 +403,10 @@ class TestDryRun:
     @pytest.mark.parametrize(
         ("mode", "wanted"),
         [
-            ("replay", "quiz  local/tiny: 6 rows, 2 calls recorded, 0 to make\n"),
-            ("record", "quiz  local/tiny: 6 rows, 2 calls recorded, 2 to make\n"),
-            ("refresh", "quiz  local/tiny: 6 rows, 2 calls recorded, 4 to make\n"),
-            ("off", "quiz  local/tiny: 6 rows, 2 calls recorded, 6 to make\n"),
+            ("replay", "quiz  local/tiny: 6 rows, 2 calls recorded, 2 not, 0 to make\n"),
+            ("record", "quiz  local/tiny: 6 rows, 2 calls recorded, 2 not, 2 to make\n"),
+            ("refresh", "quiz  local/tiny: 6 rows, 2 calls recorded, 2 not, 4 to make\n"),
+            ("off", "quiz  local/tiny: 6 rows, 2 calls recorded, 2 not, 6 to make\n"),
         ],
     )
     def test_it_says_how_many_calls_there_are_and_makes_none(self, project, mode, wanted):
@@ -422,7 +422,7 @@ class TestDryRun:
         )
         before = project.files()
         arguments = ["run", "--cache", mode, "--repeats", "2"]
-        result = project.proctor(*arguments, "--dry-run", "--out", "out", "--report-dir", "reports")
+        result = project.proctor(*arguments, "--dry-run")
         assert (result.code, result.text, result.err) == (0, wanted, "")
         assert project.files() == before
         assert not (project.root / ".proctor").exists()
@@ -440,13 +440,19 @@ class TestDryRun:
         project.suite(models=["local/tiny", "local/other"])
         result = project.record("--dry-run", "--first", "1")
         assert result.text.splitlines() == [
-            "quiz  local/tiny: 1 rows, 0 calls recorded, 1 to make",
-            "quiz  local/other: 1 rows, 0 calls recorded, 1 to make",
+            "quiz  local/tiny: 1 row, 0 calls recorded, 1 not, 1 to make",
+            "quiz  local/other: 1 row, 0 calls recorded, 1 not, 1 to make",
         ]
 
     def test_a_damaged_cassette_is_refused(self, project):
         project.cassette("{")
         assert project.record("--dry-run").code == 2
+
+    @pytest.mark.parametrize("other", ["--out", "--report-dir", "--verify"])
+    def test_it_goes_with_nothing_that_needs_a_report(self, project, other):
+        result = project.record("--dry-run", other, "x")
+        assert result.code == 2
+        assert "P6002: `--dry-run` makes no report" in result.err
 
 
 class TestVerify:
@@ -455,6 +461,18 @@ class TestVerify:
         project.exam({"one": "yes", "two": "no"})
         assert project.proctor("run", "--format", "json", "--out", "was.json").code == 1
         return project
+
+    def test_the_file_is_read_before_anything_is_written_over_it(self, ready):
+        (ready.root / "was.json").write_text("{}")
+        arguments = ["--format", "json", "--out", "was.json", "--verify", "was.json"]
+        result = ready.proctor("run", *arguments)
+        assert result.code == 1
+        assert "P6905" in result.err
+
+    def test_a_file_that_is_not_there_is_noticed_before_the_run(self, ready):
+        result = ready.proctor("run", "--verify", "nowhere.json")
+        assert (result.code, result.out) == (2, b"")
+        assert "P6901" in result.err
 
     def test_the_same_bytes_are_said_to_be_the_same(self, ready):
         result = ready.proctor("run", "--verify", "was.json")

@@ -72,7 +72,7 @@ def test_duplicate_case_ids_name_both_lines(ready):
         ('{"id": "a", "id": "b", "inputs": {}}', "the key `id` twice"),
         ('{"id": "a", "inputs": {"question": NaN}}', "`NaN`, which is not JSON"),
         ('{"id": "a", "inputs": {"question": 1e999}}', "beyond the range"),
-        ('{"id": "a", "inputs": {"question": "x"}} {}', "goes on after its end"),
+        ('{"id": "a", "inputs": {"question": "x"}} {}', "has text after the JSON value"),
         ('{"id": "a", "inputs": ', "is not JSON"),
         ("[" * 100_000, "nested deeper than 64"),
     ],

@@ -83,7 +83,7 @@ def test_a_repeat_without_a_recording_is_a_miss_that_names_the_takes(project):
     result = project.proctor("run", "--repeats", "5")
     assert result.code == 3
     assert "recorded takes 1-3, asked for 4" in result.text
-    assert "quiz --cache record --max-cost USD --repeats 5` records it" in result.text
+    assert "quiz --cache record --repeats 5` records it" in result.text
     assert "    per repeat: 100% / 100% / 100% / n/a / n/a\n" in result.text
     assert "pass@5 n/a, pass^5 n/a (0 of 1 cases have 5 measured rows)" in result.text
 

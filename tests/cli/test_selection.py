@@ -118,7 +118,6 @@ def test_repeats_of_the_command_line_count_instead_of_the_suites(project):
         "--prompt zzz",
         "--tag late --case lost",
         "--filter zzz --cache record",
-        "--filter zzz --dry-run",
         "--filter zzz --exit-zero",
     ],
 )
@@ -176,7 +175,7 @@ class TestFailedIn:
         ("content", "said"),
         [
             (None, "cannot be read: no such file"),
-            ("nonsense", "is not a report"),
+            ("nonsense", "is not JSON"),
             ('{"schema": "proctor.report.v9"}', "is not a report of the format"),
             ('{"schema": "proctor.report.v1", "suites": 1}', "is not a report"),
         ],

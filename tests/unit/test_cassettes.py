@@ -454,6 +454,13 @@ def test_another_format_version_is_named(load, version, said):
     assert told(load(change(["v"], version))[1]) == [f"1: P6403: this recording {said}"]
 
 
+def test_a_newer_format_wants_a_newer_proctor(load):
+    (newer,) = load(change(["v"], 2))[1]
+    (damaged,) = load(change(["v"], 0))[1]
+    assert newer.hint == "use a newer Proctor"
+    assert damaged.hint.startswith("restore the line")
+
+
 def test_a_newer_format_is_named_whatever_its_fields_are(load):
     assert told(load(b'{"v":2,"recording":[]}')[1]) == [
         "1: P6403: this recording has format version 2, which is newer than this Proctor"
@@ -466,8 +473,8 @@ def test_a_newer_format_is_named_whatever_its_fields_are(load):
         (b"", "is empty"),
         (b"   ", "is empty"),
         (spelled(recording())[:-20], "is not JSON"),
-        (spelled(recording()) + b"}", "goes on after its end"),
-        (spelled(recording()) + spelled(recording()), "goes on after its end"),
+        (spelled(recording()) + b"}", "has text after the JSON value"),
+        (spelled(recording()) + spelled(recording()), "has text after the JSON value"),
         (b"\xef\xbb\xbf" + spelled(recording()), "starts with a byte order mark"),
         (spelled(recording()).replace(b"Sure", b"S\xfcre"), "is not UTF-8"),
         (spelled(recording()).replace(b'"v":1', b'"v":1,"v":1'), "has the key `v` twice"),

@@ -79,10 +79,26 @@ def test_what_is_no_file_is_refused(tmp_path, write, kind):
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"nonsense", b'{"schema": "proctor.report.v1", "schema": 1}', b"[" * 100_000]
+    ("data", "said"),
+    [
+        (b"", "is empty"),
+        (b"nonsense", "is not JSON: expecting value at column 1"),
+        (b'{"schema": "proctor.report.v1", "schema": 1}', "has the key `schema` twice"),
+        (b"[" * 100_000, "is nested deeper than 256"),
+        (b'{"schema": "proctor.report.v1", "suites": [], "x": ' + b"[" * 100_000, "is nested"),
+        (b'{"schema": "proctor.report.v1", "suites": []} {}', "has text after the JSON value"),
+        (b'{"schema": "\xff"}', "is not UTF-8"),
+    ],
 )
-def test_what_is_not_json_is_no_report(write, data):
-    assert refused(write(data)).startswith("`report.json` is not a report: ")
+def test_what_is_not_json_is_no_report(write, data, said):
+    assert refused(write(data)).startswith(f"the report `report.json` {said}")
+
+
+def test_a_report_as_proctor_writes_it_is_not_made_into_values_whole(write, monkeypatch):
+    monkeypatch.setattr(report_files, "parse_json", None)
+    made = report(("quiz", [{"a": "failed", "b": "passed"}]))
+    made["suites"][0]["subjects"][0]["cases"][0]["rows"] = [{"answer": {"text": "No."}}]
+    assert cases_not_passed(write(made)) == {"quiz": {"a"}}
 
 
 @pytest.mark.parametrize(

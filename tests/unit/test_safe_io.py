@@ -552,3 +552,9 @@ class TestWriting:
         self.unwritten(tmp_path / "out", full_disk())
         self.unwritten(tmp_path)
         assert open_descriptors() == before
+
+
+def test_a_folder_has_the_hint_of_one():
+    with pytest.raises(FileError) as caught:
+        inside("../prompts", folder=True)
+    assert caught.value.hint == "use a folder below the project's own"

@@ -210,6 +210,28 @@ class TestReading:
         assert caught.value.code == "P6003"
         assert "`script.jsonl` cannot be read: no such file" in caught.value.message
 
+    @pytest.mark.parametrize(
+        ("fault", "hint"), [("429", "write the number without quotes"), ("slow", None)]
+    )
+    def test_a_fault_that_is_no_word_says_what_is_one(self, tmp_path, fault, hint):
+        with pytest.raises(UsageError) as caught:
+            self.load(tmp_path, '{"text": "a"}', json.dumps({"fault": fault}))
+        assert caught.value.code == "P6003"
+        assert caught.value.where.endswith(":2")
+        assert caught.value.message == (
+            "`fault` is a number from 300 to 599, or one of timeout, reset, hang"
+        )
+        assert caught.value.hint == hint
+
+    @pytest.mark.parametrize("outside", ["../out.jsonl", "a/../../out.jsonl", "/etc/hostname"])
+    def test_a_script_outside_the_project_is_not_read(self, tmp_path, outside):
+        (tmp_path / "out.jsonl").write_text('{"text": "a"}')
+        root = tmp_path / "project"
+        root.mkdir()
+        with pytest.raises(FileError) as caught:
+            load_script(root, outside, where="providers.local.answers")
+        assert (caught.value.code, caught.value.where) == ("P6805", "providers.local.answers")
+
     def test_a_script_behind_a_link_is_not_read(self, tmp_path):
         (tmp_path / "script.jsonl").symlink_to("/etc/passwd")
         with pytest.raises(FileError) as caught:

@@ -122,7 +122,7 @@ def test_the_largest_and_the_smallest_floats_are_read():
 def test_text_after_the_value_is_refused(text):
     problem = problem_of(text)
     assert problem.fault is JsonFault.TRAILING_TEXT
-    assert problem.detail == "goes on after its end"
+    assert problem.detail == "has text after the JSON value"
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\n", "\t\r\n "])

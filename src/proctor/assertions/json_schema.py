@@ -14,11 +14,12 @@ import jsonschema_rs
 from msgspec import UNSET, Struct, UnsetType
 
 from proctor.assertions.answers import Failure
-from proctor.assertions.base import AnswerAssertion, SelectingSpec, invalid, shortened
+from proctor.assertions.base import AnswerAssertion, SelectingSpec, cannot_fail, invalid, shortened
 from proctor.assertions.matching import join_places, spell_place
 from proctor.assertions.schema_limits import Draft, draft_of, expanded_nodes
 from proctor.protocols import Scope
 from proctor.records import AssertionSpec, Case, Json, JsonObject
+from proctor.registry import did_you_mean
 
 MAX_ERRORS: Final = 20
 MAX_WORK: Final = 20_000
@@ -35,6 +36,27 @@ _VALIDATORS: Final[dict[Draft, type[jsonschema_rs.Validator]]] = {
     "2019-09": jsonschema_rs.Draft201909Validator,
     "2020-12": jsonschema_rs.Draft202012Validator,
 }
+
+_ASKING: Final = frozenset(
+    [
+        "$dynamicRef", "$recursiveRef", "$ref", "additionalItems", "additionalProperties", "allOf",
+        "anyOf", "const", "contains", "dependencies", "dependentRequired", "dependentSchemas",
+        "else", "enum", "exclusiveMaximum", "exclusiveMinimum", "format", "if", "items",
+        "maxContains", "maxItems", "maxLength", "maxProperties", "maximum", "minContains",
+        "minItems", "minLength", "minProperties", "minimum", "multipleOf", "not", "oneOf",
+        "pattern", "patternProperties", "prefixItems", "properties", "propertyNames", "required",
+        "then", "type", "unevaluatedItems", "unevaluatedProperties", "uniqueItems",
+    ]
+)  # fmt: skip
+_DESCRIBING: Final = frozenset(
+    [
+        "$anchor", "$comment", "$defs", "$dynamicAnchor", "$id", "$recursiveAnchor", "$schema",
+        "$vocabulary", "contentEncoding", "contentMediaType", "contentSchema", "default",
+        "definitions", "deprecated", "description", "examples", "id", "readOnly", "title",
+        "writeOnly",
+    ]
+)  # fmt: skip
+"""Keywords that every value fits."""
 
 
 class JsonSchemaSpec(SelectingSpec, frozen=True, kw_only=True):
@@ -67,10 +89,14 @@ class JsonSchema(AnswerAssertion[bool]):
         """Make the assertion ready.
 
         Raises:
-            SuiteError: P6201 when there is no schema, two of them, or one that cannot be used.
+            SuiteError: P6201 when there is no schema, two of them, or one that cannot be used,
+                P6202 when everything fits it.
         """
         spec = cast("JsonSchemaSpec", spec)
-        return JsonSchema(spec, compile_schema(_schema_of(spec, scope), formats=spec.formats))
+        schema = _schema_of(spec, scope)
+        compiled = compile_schema(schema, formats=spec.formats)
+        _refuse_pointless(schema, negate=spec.negate)
+        return JsonSchema(spec, compiled)
 
     def reads_json(self, case: Case) -> bool:
         """Always: a schema says nothing about text."""
@@ -177,6 +203,21 @@ def _schema_of(spec: JsonSchemaSpec, scope: Scope) -> Json:
             f"fields: {', '.join(contract['properties'])}; or write `schema`",
         )
     return contract["properties"][spec.field]
+
+
+def _refuse_pointless(schema: Json, *, negate: bool) -> None:
+    """Refuse a schema that gives every value the same verdict, or that has no keyword at all."""
+    if schema is False and negate:
+        raise cannot_fail("nothing fits the schema, so every answer passes under `negate`")
+    if schema is False or (isinstance(schema, dict) and not _ASKING.isdisjoint(schema)):
+        return
+    unknown = [] if schema is True else [key for key in schema if key not in _DESCRIBING]
+    if unknown:
+        raise invalid(
+            f"the schema has no keyword that asks for anything; `{shortened(unknown[0])}` is none",
+            did_you_mean(unknown[0], sorted(_ASKING)),
+        )
+    raise cannot_fail("the schema fits everything", "to ask for JSON of a kind, write its `type`")
 
 
 def _errors(compiled: CompiledSchema, value: Json) -> list[jsonschema_rs.ValidationError]:

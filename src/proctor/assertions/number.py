@@ -22,16 +22,36 @@ from proctor.records import AssertionSpec, Case, Json
 MAX_LENGTH: Final = 4_000
 """Characters of a number that is read."""
 
+_BLANK: Final = r"[ \u00a0\u2007-\u200a\u202f\u205f]"
+_GOES_ON: Final = rf"""
+    [.,\u066b\u066c\uff0c\uff0e]\d | \.\.+\d | \.?[eE][-+\u2212]?\d    # `1,5`, `1..2`, `1e5e5`
+    | \d | ['\u2019_:]\d                                     # `1'000`, `1_000`, `10:30`
+    | (?<![0-9]{{4}}) (?:{_BLANK}|\\[,;: ])[0-9]{{3}}(?!\d)   # `1 000`
+    | \{{,\}}\d | \}}\{{[-0-9]                               # `1{{,}}000`, `\frac{{1}}{{2}}`
+    | {_BLANK}?[/\u2044\u2215\u00f7]{_BLANK}?\d              # `1/2`
+    | [-{_BLANK[1:-1]}]\d++[/\u2044\u2215]\d                 # `1 1/2`
+    | {_BLANK}?[\u00bc-\u00be\u2150-\u215f\u2189]            # `1½`
+    | [\u00b2\u00b3\u00b9\u2070-\u207f]                      # `5²`
+    | {_BLANK}?(?:\u00b1|\+/?-|\\pm\b){_BLANK}?[.\d]         # `5±1`
+    | {_BLANK}?\^{_BLANK}?[({{]?[-+\u2212]?\d                # `10^5`
+    | \*\*-?\d | {_BLANK}\*\*{_BLANK}-?\d                    # `10**5`, and not `**10** 5`
+    | [xX*\u00b7\u00d7\u2022\u2219\u22c5]\d                  # `1x10`, `1·5`
+    | {_BLANK}[xX*]{_BLANK}10(?!\d)                          # `1 x 10`
+    | {_BLANK}?(?:[\u00b7\u00d7\u2219\u22c5]|\\times|\\cdot){_BLANK}?10(?!\d)
+    | (?<=0)(?<![0-9]0)(?:[xX][0-9A-Fa-f]|[bB][01]|[oO][0-7])    # `0x10`
+"""
+"""How what follows a number can make another one of it, which this notation does not have."""
+
 _NUMBER: Final = re.compile(
-    r"""
+    rf"""
     (?<![A-Za-z0-9]) (?<![A-Za-z][-]) (?<![0-9][.,])    # not within `B2`, `GPT-4` or `v1.2`
     (?P<sign>[-+\u2212]?) [$\u20ac\u00a3]?
     (?P<digits>
-        (?: [0-9]{1,3} (?:,[0-9]{3})++ (?![0-9]) | [0-9]++ ) (?:\.[0-9]++)?+
+        (?: [0-9]{{1,3}} (?:,[0-9]{{3}})++ (?![0-9]) | [0-9]++ ) (?:\.[0-9]++)?+
         | \.[0-9]++
     )
     (?P<exponent>[eE][-+]?[0-9]++)?+
-    (?P<more>[.,][0-9])?
+    (?P<more>{_GOES_ON})?
     """,
     re.VERBOSE,
 )
@@ -182,7 +202,7 @@ def first_number(text: str) -> Decimal | Failure:
 
     Returns:
         The number. A failure `ambiguous_number` when it goes on as no number of this notation
-        does (`1,5`, `1.2.3`), `out_of_range` when a float cannot hold it.
+        does (`1,5`, `1/2`, `1 000`), `out_of_range` when a float cannot hold it.
 
     Example:
         >>> [str(first_number(text)) for text in ("ANSWER: 60%", "**1,234.**", "GPT-4: -1.5e3")]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import math
 import sys
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
 from copy import deepcopy
@@ -51,7 +52,8 @@ class PythonSpec(AssertionSpec, frozen=True, kw_only=True):
 class PythonFunction(CompiledAssertion):
     """`name(answer, case)` returns a boolean, a number or a `Check`.
 
-    It gets copies, and what it prints goes to stderr. An exception leaves the check errored.
+    It gets copies, and what it prints goes to stderr. An exception leaves the check errored; the
+    first one is shown on stderr, since no report holds its message.
     """
 
     Spec: ClassVar[type[AssertionSpec]] = PythonSpec
@@ -62,6 +64,7 @@ class PythonFunction(CompiledAssertion):
         self._min = spec.min
         self._root = root
         self._function: Callable[[Answer, Case], object] | None = None
+        self._has_told = False
 
     @staticmethod
     def compile(spec: AssertionSpec, scope: Scope) -> PythonFunction:
@@ -109,7 +112,10 @@ class PythonFunction(CompiledAssertion):
         try:
             with redirect_stdout(sys.stderr):
                 result = self._function(deepcopy(view.answer), deepcopy(case))
-        except (Exception, SystemExit) as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            self._tell(error)
             return self.failed(view, NotRun("crashed", type(error).__name__))
         if isinstance(result, Check):
             return self._of_check(view, result)
@@ -120,6 +126,20 @@ class PythonFunction(CompiledAssertion):
         if inspect.iscoroutine(result):
             result.close()
         return self.failed(view, NotRun("returned", type(result).__name__))
+
+    def _tell(self, error: BaseException) -> None:
+        if self._has_told:
+            return
+        self._has_told = True
+        name = type(error).__name__
+        try:
+            message = str(error)
+        except Exception:
+            message = "its message cannot be had"
+        where = _raised_at(error, self._root)
+        said = f"{name}: {_safe(shortened(message))}" if message else name
+        place = f" ({_safe(where)})" if where else ""
+        sys.stderr.write(f"{_safe(self.spec.id)}: {said}{place}\n")
 
     def _of_match(
         self, view: AnswerView, is_match: bool, code: str, evidence: JsonObject | None = None
@@ -159,6 +179,20 @@ class PythonFunction(CompiledAssertion):
             # In our own reasons this means that the later rows are not asked at all.
             reason = f"function_{reason}"
         return self.checked(view, outcome, reason and shortened(reason), evidence)
+
+
+def _raised_at(error: BaseException, root: Path) -> str:
+    """The last line of the project that was running, else the last line; empty when none was."""
+    # The first frame is the one here that called the function.
+    frames = traceback.extract_tb(error.__traceback__)[1:]
+    own = [frame for frame in frames if Path(frame.filename).is_relative_to(root)]
+    return next((f"{one.filename}:{one.lineno}" for one in reversed(own or frames)), "")
+
+
+def _safe(text: str) -> str:
+    """Text as a part of a line: nothing in it acts on a terminal or on the runner of a CI job."""
+    printable = "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
+    return printable.replace("::", ":\\x3a").replace("##", "#\\x23")
 
 
 def _is_nothing(answer: Answer) -> bool:

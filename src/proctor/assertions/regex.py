@@ -26,6 +26,10 @@ _FLAGS: Final = {"i": regex.I, "m": regex.M, "s": regex.S, "x": regex.X}
 _CLASS = r"\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*+\]"
 _GROUPING = re.compile(rf"\\.|{_CLASS}|\(\?#[^)]*\)|[()]", re.DOTALL)
 _GROUPING_VERBOSE = re.compile(rf"#[^\n]*|{_GROUPING.pattern}", re.DOTALL)
+_CALL = re.compile(r"\\.|(\(\?(?:R|[-+]?\s*[0-9]|&|P(?:\s|#[^\n]*\n)*+>))", re.DOTALL)
+_ABOUT_PLACE = re.compile(r"[\^$]|\\[bBAZGmMK]|\(\?<?(?:\s|#[^\n]*\n)*+[=!]|\(\?\(|\(\*")
+"""What may make an empty match depend on where in a text it stands."""
+
 _COUNTED = re.compile(r"\\.|\{([0-9]+)[,}]", re.DOTALL)
 _SPACED_COUNT = re.compile(r"\\.|(\{[0-9,]*[\s#])", re.DOTALL)
 _INLINE_VERBOSE = re.compile(r"\(\?[a-zA-Z0-9]*x")
@@ -57,10 +61,12 @@ class Regex(AnswerAssertion[regex.Match[str] | None]):
 
         Raises:
             SuiteError: P6201 when the pattern or its flags cannot be used, P6202 when the pattern
-                is empty.
+                is found in every text.
         """
         spec = cast("RegexSpec", spec)
-        return Regex(spec, compile_pattern(spec.pattern, spec.flags), scope.regex_timeout_s)
+        pattern = compile_pattern(spec.pattern, spec.flags)
+        _refuse_empty_matches(pattern)
+        return Regex(spec, pattern, scope.regex_timeout_s)
 
     def match(self, value: Json, case: Case) -> regex.Match[str] | Failure | None:
         """The first match."""
@@ -98,9 +104,7 @@ def compile_pattern(pattern: str, flags: str) -> regex.Pattern[str]:
         raise invalid(f"`pattern` has {len(pattern):,} characters; the limit is {MAX_PATTERN:,}")
     if nested_groups(pattern, verbose="x" in flags) > MAX_NESTED_GROUPS:
         raise invalid(f"`pattern` has groups nested deeper than {MAX_NESTED_GROUPS}")
-    full_case = _INLINE_FULL_CASE.search(pattern)
-    if full_case is not None:
-        raise invalid(f"`pattern` has the inline flag `{full_case[1]}`, which is not supported")
+    _refuse_costly(pattern)
     if "x" in flags or _INLINE_VERBOSE.search(pattern):
         _refuse_spaced_counts(pattern)
     if written_out(pattern) > MAX_WRITTEN_OUT:
@@ -158,10 +162,37 @@ def written_out(pattern: str) -> int:
     return elements * around
 
 
+def _refuse_costly(pattern: str) -> None:
+    """Refuse what takes time or memory that nothing bounds."""
+    full_case = _INLINE_FULL_CASE.search(pattern)
+    if full_case is not None:
+        raise invalid(f"`pattern` has the inline flag `{full_case[1]}`, which is not supported")
+    if any(token[1] for token in _CALL.finditer(pattern)):
+        raise invalid("`pattern` calls a part of itself; recursion is not supported")
+
+
 def _refuse_spaced_counts(pattern: str) -> None:
     """Refuse `{1 0}`, which is ten where whitespace is ignored and escapes `written_out`."""
     if any(token[1] for token in _SPACED_COUNT.finditer(pattern)):
         raise invalid("`pattern` has a space or comment in a `{...}` while whitespace is ignored")
+
+
+def _refuse_empty_matches(compiled: regex.Pattern[str]) -> None:
+    """Refuse a pattern that is found in every text, at its end if not before.
+
+    What matches the empty text without asking about its place matches there as well.
+    """
+    if _ABOUT_PLACE.search(compiled.pattern) is not None:
+        return
+    try:
+        is_empty = compiled.fullmatch("", timeout=1.0) is not None
+    except TimeoutError:
+        return
+    if is_empty:
+        raise cannot_fail(
+            "the pattern matches an empty text, so it is found in every text",
+            "let it match at least one character, or write `^` and `$` around it",
+        )
 
 
 def _check_flags(flags: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -12,7 +13,7 @@ import click
 from proctor.cassette_files import CassetteFolder, rewrite_cassette
 from proctor.cassette_views import changes, summarise
 from proctor.cassettes import Cassette, open_cassette
-from proctor.cli.output import Output
+from proctor.cli.output import Output, counted
 from proctor.cli.project import cassette_folder, cwd_option, from_start, project_config
 from proctor.errors import CassetteError, ExitCode, ProctorError, raise_all
 from proctor.evaluation import SelectedSuite, select
@@ -20,6 +21,7 @@ from proctor.pipeline import load_exam
 from proctor.recording import recover
 from proctor.replaying import subject_keys
 from proctor.run_folders import SuiteLock, unfinished
+from proctor.safe_io import reason_of
 from proctor.selecting import Selection
 
 EXAMPLES = """
@@ -69,7 +71,7 @@ def verify(cwd: Path | None, cassettes: Path | None) -> int:
     """Check every line of every cassette; damage is exit code 2."""
     output = Output()
     folder = cassette_folder(project_config(cwd, {}), cwd, cassettes)
-    names = sorted(path.stem for path in (folder.root / folder.prefix).glob("*.jsonl"))
+    names = _cassette_names(folder)
     problems: list[ProctorError] = []
     total = 0
     for name in names:
@@ -78,7 +80,7 @@ def verify(cwd: Path | None, cassettes: Path | None) -> int:
         total += len(cassette)
         problems += found
     raise_all(problems)
-    output.line(f"ok: {len(names)} cassettes, {total} recordings")
+    output.line(f"ok: {counted(len(names), 'cassette')}, {counted(total, 'recording')}")
     return ExitCode.OK
 
 
@@ -151,6 +153,22 @@ def _recovered(folder: CassetteFolder, selected: SelectedSuite) -> int:
         return recover(folder, selected.suite, selected.plan)
     finally:
         lock.release()
+
+
+def _cassette_names(folder: CassetteFolder) -> list[str]:
+    place = folder.root / folder.prefix
+    try:
+        names = [entry.name for entry in os.scandir(place)]
+    except FileNotFoundError:
+        names = []
+    except OSError as error:
+        raise CassetteError(
+            f"the cassettes in `{folder.shown}` cannot be listed: {reason_of(error)}",
+            code="P6403",
+            hint="check that it is a folder that can be read",
+            where=folder.shown,
+        ) from error
+    return sorted(name.removesuffix(".jsonl") for name in names if name.endswith(".jsonl"))
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from proctor.cli.output import Output
+from proctor.cli.output import Output, counted
 from proctor.cli.project import cwd_option, project_config
 from proctor.errors import ExitCode
 from proctor.pipeline import load_exam
@@ -42,9 +42,5 @@ def command(suites: tuple[str, ...], cwd: Path | None) -> int:
         "case": sum(len(suite.dataset) for suite in exam.suites),
         "warning": len(warnings),
     }
-    click.echo(f"ok: {', '.join(_count(number, noun) for noun, number in counts.items())}")
+    output.line(f"ok: {', '.join(counted(number, noun) for noun, number in counts.items())}")
     return ExitCode.OK
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

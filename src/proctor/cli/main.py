@@ -8,6 +8,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 
 import click
 
@@ -71,7 +72,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code."""
     # Nothing a run makes is part of a cycle, and the collector would look through all of it.
     gc.disable()
+    _replace_closed_streams()
     sys.exit(_run(arguments))
+
+
+def _replace_closed_streams() -> None:
+    """Give a program that was started without stdout or stderr (`>&-`) one that goes nowhere.
+
+    Otherwise the next file that is opened would get its number, and be written to.
+    """
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            mode = "r" if name == "stdin" else "w"
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
 
 
 def _run(arguments: Sequence[str] | None) -> int:
@@ -81,6 +94,9 @@ def _run(arguments: Sequence[str] | None) -> int:
         return output.finish(int(result or ExitCode.OK))
     except click.exceptions.Exit as stopped:
         return output.finish(stopped.exit_code)
+    except click.exceptions.NoArgsIsHelpError as error:
+        output.help(error)
+        return output.finish(ExitCode.CANNOT)
     except click.ClickException as error:
         output.usage_error(error)
         return output.finish(ExitCode.CANNOT)
@@ -90,10 +106,12 @@ def _run(arguments: Sequence[str] | None) -> int:
     except (KeyboardInterrupt, click.Abort):
         output.note("interrupted")
         return output.finish(ExitCode.INTERRUPTED)
-    except BrokenPipeError:
-        # Whoever was reading has enough. Python would complain again when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except SystemExit:
+        # Whoever was reading has enough: click ends the program when its own output is refused.
         return ExitCode.OK
+    except OSError as error:
+        output.system_error(error)
+        return output.finish(ExitCode.CANNOT)
     except Exception:
         traceback.print_exc()
         output.note(

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from proctor.errors import ProctorError
+from proctor.errors import ExitCode, ProctorError, UsageError
 from proctor.rendering.escaping import terminal_line, terminal_text
+from proctor.safe_io import reason_of
 
 if TYPE_CHECKING:
     import click
@@ -39,6 +41,13 @@ class Output:
             sys.stdout.buffer.write(chunk)
         except BrokenPipeError:
             self._close_stdout()
+        except OSError as error:
+            self._close_stdout()
+            raise UsageError(
+                f"the output cannot be written: {reason_of(error)}",
+                code="P6004",
+                hint="make room, or write it somewhere else",
+            ) from error
 
     def copied(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         """The chunks, each written to stdout on the way."""
@@ -52,7 +61,9 @@ class Output:
 
     def note(self, text: str) -> None:
         """One line on stderr."""
-        sys.stderr.write(terminal_line(terminal_text(text)) + "\n")
+        # Whoever does not want to hear it changes nothing about what happened.
+        with suppress(OSError):
+            sys.stderr.write(terminal_line(terminal_text(text)) + "\n")
 
     def problems(self, error: ProctorError) -> None:
         """Every problem with its place and its hint."""
@@ -69,20 +80,40 @@ class Output:
 
     def usage_error(self, error: click.ClickException) -> None:
         """What is wrong with the command line."""
-        self.note(f"{USAGE}: {error.format_message()}")
+        self.note(f"{USAGE}: {' '.join(error.format_message().split())}")
         context = getattr(error, "ctx", None)
         if context is not None:
             self.note(f"    see `{context.command_path} --help`")
 
+    def help(self, error: click.UsageError) -> None:
+        """The help of a command that was given nothing to do."""
+        for line in error.format_message().splitlines():
+            self.note(line)
+
+    def system_error(self, error: OSError) -> None:
+        """Something the system refused that no command expects, like a name that is too long."""
+        name = "" if error.filename is None else f": `{os.fsdecode(error.filename)[:200]}`"
+        self.note(f"P6004: the system refused, {reason_of(error)}{name}")
+        self.note("    name another file or folder")
+
     def finish(self, code: int) -> int:
-        """Flush stdout and return the exit code."""
+        """Flush stdout and return the exit code: 2 when the output did not get there."""
         try:
             sys.stdout.flush()
         except BrokenPipeError:
             self._close_stdout()
+        except OSError as error:
+            self._close_stdout()
+            self.note(f"P6004: the output cannot be written: {reason_of(error)}")
+            return ExitCode.CANNOT
         return code
 
     def _close_stdout(self) -> None:
         self._stdout_is_closed = True
         # What Python still has buffered goes nowhere, instead of failing again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things, in words: `1 suite`, `2 suites`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

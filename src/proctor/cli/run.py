@@ -12,7 +12,7 @@ import click
 
 from proctor.cassette_files import CassetteFolder
 from proctor.cassettes import CacheMode
-from proctor.cli.output import Output
+from proctor.cli.output import Output, counted
 from proctor.cli.project import cassette_folder, cwd_option, project_config
 from proctor.cli.run_options import RunOptions, run_options
 from proctor.errors import ExitCode, ReportError, UsageError
@@ -49,7 +49,9 @@ def command(**given: Any) -> int:  # noqa: ANN401 - click hands over every optio
     and nothing was run; 3: nothing failed, but something could not be measured.
     """
     options = RunOptions(**given)
+    options.require_sense()
     output = Output()
+    wanted = None if options.verify is None else read_report_bytes(options.path(options.verify))
     config = project_config(
         options.cwd, {"concurrency": options.concurrency, "max_cases": options.max_cases}
     )
@@ -60,8 +62,17 @@ def command(**given: Any) -> int:  # noqa: ANN401 - click hands over every optio
         folder = cassette_folder(config, options.cwd, options.cassettes)
         if options.dry_run:
             return _dry_run(folder, selected, CacheMode(options.cache), output)
+        if options.out is not None:
+            _keep_inputs(options.path(options.out), exam, folder)
         report = _run(options, exam, selected, folder, output)
     code = _show(options, report, output)
+    if wanted is not None:
+        difference = _difference(report, wanted, str(options.verify))
+        if difference is not None:
+            output.problems(difference)
+            code = ExitCode.FAILED
+        else:
+            output.note(f"the report has the same bytes as {options.verify}")
     return ExitCode.OK if options.exit_zero and code in (1, 3) else code
 
 
@@ -78,12 +89,6 @@ def _run(
         names = [one.name for one in selected]
         with closing(ReplaySession(folder, names, repeats=options.repeats)) as session:
             return evaluate(exam.config, selected, session, answers=answers)
-    if options.verify is not None:
-        raise UsageError(
-            "`--verify` replays, so it does not go with a live `--cache`",
-            code="P6002",
-            hint="leave one of them out",
-        )
     from proctor.cli.live import run_live
 
     return run_live(options, selected, folder=folder, config=exam.config, output=output)
@@ -95,11 +100,11 @@ def _dry_run(
     """Say per suite and model how many calls there are, recorded and to be made."""
     for one in selected:
         for calls in planned_calls(folder, one, mode):
-            line = (
-                f"{one.name}  {calls.model}: {calls.rows} rows, {calls.recorded} calls recorded, "
-                f"{calls.to_make} to make"
+            output.line(
+                f"{one.name}  {calls.model}: {counted(calls.rows, 'row')}, "
+                f"{counted(calls.recorded, 'call')} recorded, "
+                f"{calls.calls - calls.recorded} not, {calls.to_make} to make"
             )
-            output.line(line)
     return ExitCode.OK
 
 
@@ -120,12 +125,6 @@ def _show(options: RunOptions, report: RunReport, output: Output) -> int:
         write_whole(options.path(options.out), chunks)
     if options.format in ("json", "junit"):
         output.note(_summary(report))
-    if options.verify is not None:
-        difference = _difference(report, options.path(options.verify))
-        if difference is not None:
-            output.problems(difference)
-            return ExitCode.FAILED
-        output.note(f"the report has the same bytes as {options.verify}")
     return report.head.exit_code
 
 
@@ -144,9 +143,28 @@ def _with_step_summary(chunks: Iterator[bytes], output: Output) -> Iterator[byte
     return iter([text])
 
 
-def _difference(report: RunReport, path: Path) -> ReportError | None:
+def _keep_inputs(out: Path, exam: Exam, folder: CassetteFolder) -> None:
+    """Refuse to write the output over what the run reads.
+
+    Raises:
+        UsageError: P6004 when it would.
+    """
+    root = exam.config.root
+    inputs = [root / "proctor.toml", root / "pyproject.toml"]
+    for suite in exam.suites:
+        inputs += [root / suite.definition.path, root / suite.dataset.path]
+        inputs.append(folder.root / folder.path(suite.definition.name))
+        inputs += [root / one.target.subject.prompt.path for one in suite.subjects]
+    if out.resolve() in {path.resolve() for path in inputs}:
+        raise UsageError(
+            f"`{out}` is a file that this run reads",
+            code="P6004",
+            hint="name another file for `--out`",
+        )
+
+
+def _difference(report: RunReport, was: bytes, name: str) -> ReportError | None:
     """Where the bytes of the report and of a file differ first, None when nowhere."""
-    was = read_report_bytes(path)
     now = b"".join(_renderer("json")(report, RenderOptions()))
     if was == now:
         return None
@@ -156,7 +174,7 @@ def _difference(report: RunReport, path: Path) -> ReportError | None:
         "the replay does not give the bytes of this report",
         code="P6905",
         hint=f"write the report of now with `--format json --out` and compare line {same + 1}",
-        where=f"{path}:{same + 1}",
+        where=f"{name}:{same + 1}",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,6 +11,7 @@ import click
 from msgspec import Struct
 
 from proctor.cassettes import CacheMode
+from proctor.errors import UsageError
 from proctor.registry import renderers
 from proctor.report_files import cases_not_passed
 from proctor.selecting import Selection
@@ -48,6 +50,23 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     exit_zero: bool
     verify: Path | None
 
+    def require_sense(self) -> None:
+        """Refuse options that contradict each other.
+
+        Raises:
+            UsageError: P6002 naming them.
+        """
+        if self.dry_run and (self.verify or self.out or self.report_dir):
+            raise _senseless(
+                "`--dry-run` makes no report, so it does not go with `--out`, `--report-dir` or "
+                "`--verify`"
+            )
+        if self.verify is not None and self.cache != CacheMode.REPLAY.value:
+            raise _senseless("`--verify` replays, so it does not go with a live `--cache`")
+        for name, given in (("--filter", self.filter), ("--exclude", self.exclude)):
+            if given is not None and not _listed(given):
+                raise _senseless(f"`{name}` names nothing")
+
     def path(self, given: Path) -> Path:
         """A path given as an option: relative ones start at `--cwd`, or where the user is."""
         return (self.cwd or Path.cwd()) / given
@@ -69,6 +88,16 @@ class RunOptions(Struct, frozen=True, kw_only=True):
             first=self.first,
             failed=failed,
         )
+
+
+def _senseless(message: str) -> UsageError:
+    return UsageError(message, code="P6002", hint="leave one of them out, or give it a value")
+
+
+def _finite(_context: object, _parameter: object, value: float) -> float:
+    if not math.isfinite(value):
+        raise click.BadParameter("it must be a number of seconds")
+    return value
 
 
 def _listed(text: str | None) -> tuple[str, ...]:
@@ -98,6 +127,7 @@ _OPTIONS = (
         "--timeout",
         metavar="S",
         type=click.FloatRange(0.001, 86_400),
+        callback=_finite,
         default=120.0,
         show_default=True,
         help="Seconds one reply may take in all.",

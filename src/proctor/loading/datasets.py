@@ -189,7 +189,7 @@ def _too_many(path: str, count: int, max_cases: int) -> ProctorError:
     return DatasetError(
         f"`{path}` holds {count} cases, more than {max_cases}",
         code="P6102",
-        hint=f"set `max_cases = {count}` in the project's configuration",
+        hint=f"raise `max_cases` to {count} in the project's configuration, or `--max-cases`",
         where=path,
     )
 

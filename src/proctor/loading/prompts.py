@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path as FilePath
 from typing import Annotated
 
@@ -95,7 +96,7 @@ class Prompts:
 
     def ids(self) -> list[str]:
         """The id of every prompt file, sorted."""
-        return sorted(self._files())
+        return sorted(self._files)
 
     def get(self, reference: str, where: str) -> LoadedPrompt | None:
         """The prompt a suite refers to; None after noting what is wrong with it.
@@ -108,7 +109,7 @@ class Prompts:
         if reference.startswith(SCHEME):
             return self._function(reference, where)
         project, slash, prompt_id = reference.rpartition("/")
-        if (slash and project != self._project) or prompt_id not in self._files():
+        if (slash and project != self._project) or prompt_id not in self._files:
             self.problems.append(self._unknown(reference, where))
             return None
         return self.load(prompt_id)
@@ -121,8 +122,9 @@ class Prompts:
             self._known[prompt_id] = loaded
         return self._known[prompt_id]
 
+    @cached_property
     def _files(self) -> dict[str, list[str]]:
-        """The files of each prompt, relative to the root; one, when all is well."""
+        """The files of each prompt, relative to the root; one, when all is well. Listed once."""
         files: dict[str, list[str]] = {}
         start = len(self._folder) + 1
         for path in list_files(self._root, self._folder, _ENDINGS):
@@ -134,7 +136,7 @@ class Prompts:
 
     def _read(self, prompt_id: str) -> tuple[LoadedPrompt | None, list[ProctorError]]:
         try:
-            path, *others = self._files()[prompt_id]
+            path, *others = self._files[prompt_id]
             if others:
                 return None, [_taken(prompt_id, path, other) for other in others]
             if path.endswith(TEXT_ENDINGS):

@@ -60,4 +60,5 @@ def _open(name: str, config: ProviderConfig | None, root: Path, clock: Clock) ->
             code="P6301",
             hint=f"name a JSONL file with `providers.{name}.answers`",
         )
-    return ScriptedProvider(load_script(root, config.answers), clock=clock)
+    script = load_script(root, config.answers, where=f"providers.{name}.answers")
+    return ScriptedProvider(script, clock=clock)

@@ -16,8 +16,8 @@ from msgspec import Meta, Struct
 from proctor.clock import Clock
 from proctor.documents import Document, StructReader
 from proctor.errors import ProctorError, ProviderError, UsageError, raise_all
-from proctor.records import Call, Finish, Reply, Request, ToolCall, Usage, model_answer
-from proctor.safe_io import MEBIBYTE, read_inside, reason_of
+from proctor.records import Call, Finish, Json, Reply, Request, ToolCall, Usage, model_answer
+from proctor.safe_io import MEBIBYTE, inside, read_inside, reason_of
 from proctor.strict_json import JsonProblem, parse_json
 
 MAX_FILE = 64 * MEBIBYTE
@@ -45,6 +45,7 @@ Script = Callable[[Request, Call], ScriptedAnswer | str]
 """A function that answers each call; a plain string is the text of the answer."""
 
 _CODES = {401: "P6308", 403: "P6308", 408: "P6310", 429: "P6309", 504: "P6310"}
+_FAULTS = ("timeout", "reset", "hang")
 
 
 class ScriptedProvider:
@@ -98,17 +99,19 @@ class ScriptedProvider:
         raise ProviderError(f"the provider {said}", code="P6310")
 
 
-def load_script(root: Path, path: str) -> list[ScriptedAnswer]:
+def load_script(root: Path, path: str, *, where: str | None = None) -> list[ScriptedAnswer]:
     """Read a script, one JSON object a line.
 
     Args:
         root: The project's folder.
         path: The file, relative to it.
+        where: What names the file, for a path that is not one.
 
     Raises:
         UsageError: P6003 naming every line that is not part of a script.
-        FileError: P6805 for a file that must not be opened.
+        FileError: P6805 for a path that leaves the project, or a file that must not be opened.
     """
+    path = inside(path, where=where)
     try:
         data = read_inside(root, path, limit=MAX_FILE)
     except OSError as error:
@@ -120,18 +123,31 @@ def load_script(root: Path, path: str) -> list[ScriptedAnswer]:
     for number, line in enumerate(data.removeprefix(BOM_UTF8).splitlines(), 1):
         if not line.strip():
             continue
-        where = f"{path}:{number}"
+        place = f"{path}:{number}"
         try:
             value = parse_json(line)
         except JsonProblem as problem:
-            problems.append(UsageError(f"the line {problem.detail}", code="P6003", where=where))
+            problems.append(UsageError(f"the line {problem.detail}", code="P6003", where=place))
             continue
         reader = StructReader(Document(path, value, {(): number}), error=UsageError, code="P6003")
-        read = reader.read(ScriptedAnswer, value)
+        read = _read_line(value, reader)
         problems += reader.problems
         script += [] if read is None else [read]
     raise_all(problems)
     return script
+
+
+def _read_line(value: Json, reader: StructReader) -> ScriptedAnswer | None:
+    if isinstance(value, dict) and isinstance(value.get("fault"), str):
+        fault = value["fault"]
+        if fault not in _FAULTS:
+            reader.problem(
+                f"`fault` is a number from 300 to 599, or one of {', '.join(_FAULTS)}",
+                ("fault",),
+                hint="write the number without quotes" if fault.isdecimal() else None,
+            )
+            return None
+    return reader.read(ScriptedAnswer, value)
 
 
 def _first_match(lines: Sequence[ScriptedAnswer]) -> Script:

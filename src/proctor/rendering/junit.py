@@ -12,7 +12,13 @@ from collections.abc import Iterator
 from proctor.protocols import Cases, Report
 from proctor.records import CaseResult, Outcome, RenderOptions, SubjectReport, SuiteReport
 from proctor.rendering.escaping import terminal_line, terminal_text
-from proctor.rendering.wording import case_findings, passed_text, share_text, threshold_text
+from proctor.rendering.wording import (
+    case_findings,
+    passed_text,
+    share_text,
+    threshold_text,
+    warned_checks,
+)
 
 _CHUNK_LINES = 500
 _LINES_OF_A_CASE = 20
@@ -67,7 +73,7 @@ def _suite(
         f'errors="{cases.count(Outcome.ERRORED)}" skipped="{cases.count(Outcome.UNMEASURED)}">'
     )
     yield "    <properties>"
-    for name, value in _properties(suite, subject):
+    for name, value in _properties(suite, subject, cases):
         yield f'      <property name="{_text(name)}" value="{_text(value)}"/>'
     yield "    </properties>"
     group = _text(f"{suite.suite}.{subject.id}")
@@ -76,7 +82,9 @@ def _suite(
     yield "  </testsuite>"
 
 
-def _properties(suite: SuiteReport, subject: SubjectReport) -> Iterator[tuple[str, str]]:
+def _properties(
+    suite: SuiteReport, subject: SubjectReport, cases: Cases
+) -> Iterator[tuple[str, str]]:
     rate, cost = subject.pass_rate, subject.cost
     yield "passed", f"{rate.passed}/{rate.measured}"
     yield "pass_rate", share_text(rate.rate)
@@ -93,6 +101,8 @@ def _properties(suite: SuiteReport, subject: SubjectReport) -> Iterator[tuple[st
         said = threshold_text(threshold, name_subject=False)
         if said is not None and threshold.subject in (None, subject.id):
             yield f"threshold {threshold.name}", said
+    for id_, said in warned_checks(subject, cases):
+        yield f"warning {id_}", said
 
 
 def _case(case: CaseResult, group: str, options: RenderOptions) -> Iterator[str]:

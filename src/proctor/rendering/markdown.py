@@ -37,6 +37,7 @@ from proctor.rendering.wording import (
     threshold_text,
     tokens_text,
     unsteady,
+    warned_checks,
 )
 
 MAX_LENGTH = 60_000
@@ -262,7 +263,14 @@ class _MarkdownReport:
             said = " ".join(filter(None, (warning.code, warning.message)))
             where = "" if warning.where is None else f" {code(warning.where)}"
             section.add(f"- {_name(suite)} {code(said)}{where}")
-        return section.text("warnings", len(warnings))
+        checks = [
+            f"- {_name(f'{suite.suite}: {subject.id}')} {code(f'{id_} {said}')}"
+            for place, number, suite, subject in self._subjects
+            for id_, said in warned_checks(subject, self._report.cases(place, number))
+        ]
+        for line in checks:
+            section.add(line)
+        return section.text("warnings", len(warnings) + len(checks))
 
 
 def _block(summary: str, findings: list[str]) -> str:

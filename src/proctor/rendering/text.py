@@ -107,7 +107,7 @@ class _TextReport:
             checks = checks_text(subject)
             if checks is not None:
                 yield f"    {checks}"
-            yield from self._cases(cases)
+            yield from self._cases(cases, warned=checks is not None)
         several = len(suite.subjects) > 1
         for threshold in suite.thresholds:
             wrong = threshold_text(threshold, name_subject=several)
@@ -120,8 +120,11 @@ class _TextReport:
             message = shortened(warning.message, MESSAGE_LENGTH)
             yield self._marked("warning", f":{code} {message}{where}", indent=2)
 
-    def _cases(self, cases: Cases) -> Iterator[str]:
-        """What did not pass: failed cases, rows without an answer by reason, then the rest."""
+    def _cases(self, cases: Cases, *, warned: bool) -> Iterator[str]:
+        """What did not pass: failed cases, rows without an answer by reason, then the rest.
+
+        When all are asked for, also cases that passed with a warning.
+        """
         self._shown.clear()
         yield from self._blocks(cases.having(Outcome.FAILED))
         groups, others = self._row_errors(cases.having(Outcome.ERRORED))
@@ -135,6 +138,9 @@ class _TextReport:
             errored = cases.having(Outcome.ERRORED)
             yield from self._blocks(case for case in errored if _has_errored_checks(case))
         yield from self._blocks(cases.having(Outcome.UNMEASURED))
+        if self._all and warned:
+            for case in cases.having(Outcome.PASSED):
+                yield from self._case(case, mark="warning")
         hidden = cases.count(*_NOT_PASSED) - len(self._shown)
         if hidden > 0:
             yield f"    ... and {hidden} more (--all shows them)"
@@ -174,11 +180,13 @@ class _TextReport:
                     group.cases[case.index] = case.id
         return groups, others
 
-    def _case(self, case: CaseResult) -> Iterator[str]:
+    def _case(self, case: CaseResult, *, mark: str | None = None) -> Iterator[str]:
+        lines = case_findings(case)
+        if not lines and case.outcome is Outcome.PASSED:
+            return
         passed = passed_text(case)
         said = terminal_text(case.id) if passed is None else f"{terminal_text(case.id)}  {passed}"
-        yield self._marked(case.outcome.value, f"  {said}", indent=4)
-        lines = case_findings(case)
+        yield self._marked(mark or case.outcome.value, f"  {said}", indent=4)
         limit = len(lines) if self._all else _LINES_OF_A_CASE
         for line in lines[:limit]:
             yield terminal_line(f"      {line}")

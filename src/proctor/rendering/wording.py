@@ -31,6 +31,9 @@ SHOWN_REPEATS = 20
 _SHOWN_RANGES = 8
 
 _JSON_ESCAPE = re.compile(r"\\(?:u00([0-9a-f]{2})|.)")
+_OMITTED = {"kind", "reason", "original_bytes"}
+"""What stands in evidence for a value that is too large to keep."""
+
 _AT_LEAST = frozenset({"minMeasured", "passAtK", "passHatK", "passRate"})
 
 
@@ -77,6 +80,10 @@ def value_text(value: Json) -> str:
         >>> print(value_text({"text": "\x1b[31m\n"}))
         {"text":"\x1b[31m\n"}
     """
+    if isinstance(value, dict) and value.keys() == _OMITTED and value["kind"] == "omitted":
+        size = value["original_bytes"]
+        if isinstance(size, int):
+            return f"a value of {size:,} bytes"
     text = encode_json(value).decode("utf-8")
     return shortened(_JSON_ESCAPE.sub(_as_terminal_spells_it, text), VALUE_LENGTH)
 
@@ -117,18 +124,22 @@ def _explanation(check: Check) -> str:
 
 
 def case_findings(case: CaseResult) -> list[str]:
-    """What is wrong with the rows of a case, each thing once with the repeats it is true of."""
+    """What is wrong with the rows of a case, each thing once with the repeats it is true of.
+
+    Warnings come last; rows that passed have them as well.
+    """
     found: dict[str, list[int]] = {}
+    mild: dict[str, list[int]] = {}
     for row in case.rows:
-        if row.outcome is Outcome.PASSED:
-            continue
         if row.error is not None:
             message = shortened(row.error.message, MESSAGE_LENGTH)
             said = f"{terminal_text(row.error.code)}: {message}"
             found.setdefault(said, []).append(row.repeat)
         for check in row.checks:
             if check.outcome is not Outcome.PASSED:
-                found.setdefault(check_text(check), []).append(row.repeat)
+                wrong = mild if check.severity is Severity.WARN else found
+                wrong.setdefault(check_text(check), []).append(row.repeat)
+    found |= mild
     if len(case.rows) == 1:
         return list(found)
     return [f"{_repeats(numbers)}: {said}" for said, numbers in found.items()]
@@ -231,6 +242,25 @@ def checks_text(subject: SubjectReport) -> str | None:
             said = f"{terminal_text(id_)} passed {counts.passed}/{counts.passed + counts.failed}"
             parts.append(f"{said} ({', '.join(others)})" if others else said)
     return "checks: " + ", ".join(parts) if parts else None
+
+
+def warned_checks(subject: SubjectReport, cases: Cases) -> Iterator[tuple[str, str]]:
+    """The checks of severity `warn` that failed, each with how often; not escaped."""
+    unknown = {id_ for id_, counts in subject.checks.items() if counts.failed}
+    mild: set[str] = set()
+    # A check is as severe in one row as in the next, so most reports are known after a few cases.
+    for case in cases if unknown else ():
+        for check in (check for row in case.rows for check in row.checks):
+            if check.outcome is Outcome.FAILED and check.id in unknown:
+                unknown.remove(check.id)
+                if check.severity is Severity.WARN:
+                    mild.add(check.id)
+        if not unknown:
+            break
+    for id_, counts in subject.checks.items():
+        if id_ in mild:
+            rows = counts.passed + counts.failed
+            yield id_, f"failed in {counts.failed} of {rows} {'row' if rows == 1 else 'rows'}"
 
 
 def threshold_text(threshold: ThresholdReport, *, name_subject: bool) -> str | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
 
@@ -90,11 +91,47 @@ def write_project(folder: Path, *, ci: str | None) -> list[str]:
         What was done, a sentence per file.
 
     Raises:
-        UsageError: P6004 when a file stands in the way; nothing has been written then.
+        UsageError: P6004 when a file stands in the way or cannot be written; then everything is
+            as it was.
         FileError: P6805 when one of git's files is a link.
     """
     new = starter_files(project_id(folder.resolve().name), ci=ci)
     _require_free(folder, new)
+    undo = _Undo(folder, new)
+    try:
+        return _write(folder, new, undo)
+    except BaseException:
+        undo.now()
+        raise
+
+
+class _Undo:
+    """What a folder was like before; files that were there have only been added to since."""
+
+    def __init__(self, folder: Path, new: Iterable[str]) -> None:
+        below = (parent for path in new for parent in (folder / path).parents)
+        folders = {folder, *folder.parents, *below}
+        self._folders = [each for each in folders if not os.path.lexists(each)]
+        self._files: dict[Path, int | None] = {}
+
+    def note(self, file: Path) -> None:
+        """Note a file that is about to be written."""
+        self._files[file] = file.stat().st_size if file.exists() else None
+
+    def now(self) -> None:
+        """Make it so again, as far as the disk lets us; needs no room on it."""
+        for file, size in self._files.items():
+            with suppress(OSError):
+                if size is None:
+                    file.unlink(missing_ok=True)
+                else:
+                    os.truncate(file, size)
+        for folder in sorted(self._folders, reverse=True):
+            with suppress(OSError):
+                folder.rmdir()
+
+
+def _write(folder: Path, new: Mapping[str, bytes], undo: _Undo) -> list[str]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -111,6 +148,7 @@ def write_project(folder: Path, *, ci: str | None) -> list[str]:
         parent = path.rpartition("/")[0]
         target = (make_folder(folder, parent) if parent else folder) / path.rpartition("/")[2]
         done.append(f"{'changed' if target.exists() else 'wrote'} {path}")
+        undo.note(target)
         write_whole(target, [data])
     return done
 

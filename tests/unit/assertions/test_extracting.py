@@ -77,7 +77,7 @@ def test_the_only_json_value_is_taken(text, value, source):
         ('<think>{"a":1}', "unclosed_think", None),
         ('{"a":1} <think>', "unclosed_think", None),
         ('<think>x</think><think>{"a":1}', "unclosed_think", None),
-        ("```\n{}\n{}\n```", "not_json", "goes on after its end"),
+        ("```\n{}\n{}\n```", "not_json", "has text after the JSON value"),
         ("```json\n```", "not_json", "is empty"),
         ('So: {"a":1,"a":2}', "not_json", "has the key `a` twice"),
         ('{"d": approve, "in": {"a":1}}', "not_json", "is not JSON: expecting value at column 7"),

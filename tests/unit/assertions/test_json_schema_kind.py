@@ -125,6 +125,39 @@ def test_a_schema_that_cannot_be_used_is_refused(fields, scope, message):
     assert refusal("json-schema", scope=scope, **fields).startswith(message)
 
 
+@pytest.mark.parametrize("negate", [False, True])
+@pytest.mark.parametrize(
+    "schema", [True, {}, {"$schema": "http://json-schema.org/draft-07/schema#", "title": "Any"}]
+)
+def test_a_schema_that_everything_fits_is_refused(schema, negate):
+    message = "P6202 the schema fits everything"
+    assert refusal("json-schema", schema=schema, negate=negate) == message
+    scope = FakeScope(files={"a.json": schema})
+    assert refusal("json-schema", scope=scope, schemaFile="a.json", negate=negate) == message
+
+
+def test_a_schema_that_nothing_fits_is_refused_under_negate():
+    assert refusal("json-schema", schema=False, negate=True).startswith("P6202 nothing fits")
+
+
+@pytest.mark.parametrize(
+    ("schema", "hint"),
+    [
+        ({"typ": "object"}, "did you mean `type`?"),
+        ({"title": "A reply", "propertys": {}}, "did you mean `properties`?"),
+        ({"decision": "string"}, None),
+    ],
+)
+def test_a_schema_without_a_keyword_is_refused(schema, hint):
+    with pytest.raises(SuiteError, match="no keyword that asks for anything") as caught:
+        assertion("json-schema", schema=schema)
+    assert (caught.value.code, caught.value.hint) == ("P6201", hint)
+
+
+def test_a_keyword_that_is_not_known_may_stand_beside_others():
+    assert verdict("json-schema", "1", schema={"type": "integer", "x-note": 1}) == "passed"
+
+
 def test_a_refused_pattern_says_what_patterns_can_do():
     with pytest.raises(SuiteError) as caught:
         assertion("json-schema", schema={"pattern": r"(a)\1"})
@@ -239,11 +272,10 @@ def test_of_a_very_large_answer_one_error_is_read():
         ({"type": "integer"}, '"a\\ud800b"', "schema"),
         ({"properties": {"a": {"type": "string"}}}, '{"\\ud800": 1}', "passed"),
         ({"additionalProperties": False}, '{"\\ud800": ["\\udfff"]}', "schema"),
-        (True, "1", "passed"),
         (False, "1", "schema"),
-        ({}, "[" * 64 + "]" * 64, "passed"),
+        ({"type": "array"}, "[" * 64 + "]" * 64, "passed"),
         ({"type": "string"}, "[" * 64 + "]" * 64, "schema"),
-        ({}, "[" * 65 + "]" * 65, "not_json"),
+        ({"type": "array"}, "[" * 65 + "]" * 65, "not_json"),
     ],
 )
 def test_values_at_the_edges_are_judged_and_never_raise(schema, text, result):

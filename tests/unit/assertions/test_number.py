@@ -40,7 +40,27 @@ from proctor.assertions.number import first_number, number_of
         ("5 of 7", "5"),
         ("3-5", "3"),
         ("2026-11-30", "2026"),
-        ("12:30", "12"),
+        ("60 items", "60"),
+        ("3 of 5", "3"),
+        ("3 million", "3"),
+        ("$60", "60"),
+        ("60 %", "60"),
+        ("*60*", "60"),
+        ("5 m\u00b2", "5"),
+        ("1: 60", "1"),
+        ("2026 100", "2026"),
+        ("1\n200", "1"),
+        ("60. 100 in all", "60"),
+        ("5 - 10", "5"),
+        ("0", "0"),
+        ("0 x", "0"),
+        ("60\u00b0C", "60"),
+        ("60^\\circ", "60"),
+        ("60^{\\circ}", "60"),
+        ("**60** (about)", "60"),
+        ("**60** - about 10", "60"),
+        ("**60** 10 in all", "60"),
+        ("*60* 10 in all", "60"),
         ("B2 is 3", "3"),
         ("GPT-4 says 60", "60"),
         ("v1.2 says 60", "60"),
@@ -52,6 +72,28 @@ from proctor.assertions.number import first_number, number_of
 )
 def test_the_first_number_of_a_text_is_read(text, expected):
     assert first_number(text) == Decimal(expected)
+
+
+OTHER_NOTATIONS = (
+    *("1/2", "1 / 2", "1\u20442", "1 1/2", "1\u00bd", "1 \u00bd", r"\frac{1}{2}"),
+    *("1 000", "1\u00a0000", "1\u202f000", "1\u2009000", "-1 000 000", r"1\,000", "1{,}000"),
+    *("1'000", "1\u2019000", "1_000", "1..2", "1...2", "10:30", "5\u00b2", "5\u207b\u00b9"),
+    *(
+        "10^5",
+        "10 ^ 5",
+        "10^{5}",
+        "10**5",
+        "10 ** 5",
+        "1 x 10^5",
+        "1\u00d710^5",
+        "1 \u00d7 10^5",
+        "1*10^5",
+        "1x10",
+    ),
+    *(r"1 \times 10^5", "5\u00b11", "5 \u00b1 1", "5+/-1", "5 +- 1", r"5 \pm 1"),
+    *("0x10", "0xFF", "0b1", "1e5e5", "1e5.5", "1e\u22125", "1\u066b5", "1\u00b75"),
+    *("1\u0662", "1\uff12", "**1/2**", "ANSWER: 1/2"),
+)
 
 
 @pytest.mark.parametrize(
@@ -69,6 +111,7 @@ def test_the_first_number_of_a_text_is_read(text, expected):
         ("1.234,5", "ambiguous_number"),
         ("1.2.3", "ambiguous_number"),
         ("30.11.2026", "ambiguous_number"),
+        *((text, "ambiguous_number") for text in OTHER_NOTATIONS),
         ("1e999", "out_of_range"),
         ("9" * 310, "out_of_range"),
         ("0." + "1" * 4_000, "out_of_range"),
@@ -95,6 +138,11 @@ HOSTILE = {
     "dashed words": "a-1" * 300_000,
     "exponents": "1e" * 500_000,
     "points": "." * 1_000_000,
+    "a second exponent": "1" + "e5" * 500_000,
+    "blanks": "1" + " " * 1_000_000,
+    "dots": "1" + "." * 1_000_000,
+    "a second number": "1 " + "1" * 1_000_000,
+    "fractions": "a1/" * 300_000,
     "groups in a word": "a1,111," * 150_000,
 }
 

@@ -27,6 +27,29 @@ def check(answer, case):
 def crash(answer, case):
     raise KeyError(case.inputs["secret"])
 
+def crash_elsewhere(answer, case):
+    import json
+    json.loads("{")
+
+def exit_generator(answer, case):
+    raise GeneratorExit
+
+class Base(BaseException):
+    def __str__(self):
+        raise ValueError
+
+def base(answer, case):
+    raise Base
+
+def interrupt(answer, case):
+    raise KeyboardInterrupt
+
+def forge(answer, case):
+    raise ValueError("a\\n::error::\\x1b[31m ##vso[x]" + "x" * 500)
+
+def alone(answer):
+    return True
+
 def leave(answer, case):
     sys.exit(0)
 
@@ -189,6 +212,8 @@ def test_a_check_that_is_none_is_errored(ask, returned):
     [
         ("crash", "crashed: KeyError"),
         ("leave", "crashed: SystemExit"),
+        ("exit_generator", "crashed: GeneratorExit"),
+        ("base", "crashed: Base"),
         ("nothing", "returned: NoneType"),
         ("coroutine", "returned: coroutine"),
     ],
@@ -196,6 +221,46 @@ def test_a_check_that_is_none_is_errored(ask, returned):
 def test_what_goes_wrong_in_a_function_is_named_without_its_values(ask, name, reason, negate):
     result = ask(name, negate=negate)
     assert (result.outcome, result.reason, result.evidence) == (Outcome.ERRORED, reason, None)
+
+
+def test_an_interrupt_ends_the_run(ask):
+    with pytest.raises(KeyboardInterrupt):
+        ask("interrupt")
+
+
+def line_of(text):
+    return MODULE[: MODULE.index(text)].count("\n") + 1
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "line"),
+    [
+        ("crash", "KeyError: 'secret'", "raise KeyError"),
+        ("crash_elsewhere", "JSONDecodeError: Expecting property name", "json.loads"),
+        ("exit_generator", "GeneratorExit (", "raise GeneratorExit"),
+        ("base", "Base: its message cannot be had (", "raise Base"),
+    ],
+)
+def test_the_first_crash_is_shown_with_its_line(root, prepared, capsys, name, said, line):
+    one = prepared(name)
+    capsys.readouterr()
+    for _ in range(3):
+        one.check(answered("some"), case())
+    (shown,) = capsys.readouterr().err.splitlines()
+    assert shown.startswith(f"it: {said}")
+    assert shown.endswith(f"({root / 'proctor_test_judging.py'}:{line_of(line)})")
+
+
+def test_a_function_that_cannot_be_called_has_no_line(ask, capsys):
+    assert ask("alone").reason == "crashed: TypeError"
+    assert capsys.readouterr().err.splitlines()[-1].startswith("it: TypeError: alone() takes 1")
+
+
+def test_the_message_of_a_crash_does_not_act_on_a_terminal(ask, capsys):
+    ask("forge")
+    shown = capsys.readouterr().err.splitlines()[-1]
+    assert shown.startswith("it: ValueError: a\\n:\\x3aerror:\\x3a\\x1b[31m #\\x23vso[x]xxx")
+    assert len(shown) < 600
 
 
 def test_a_text_returned_is_no_verdict(ask):

@@ -21,7 +21,7 @@ SLOW = "^(a|aa)+$"
         ("a.b", "s", "a\nb", "passed"),
         ("a b # a comment", "x", "ab", "passed"),
         ("^A.B$", "ims", "x\na\nb\ny", "passed"),
-        ("x*", "", "abc", "passed"),
+        ("^x*$", "", "abc", "no_match"),
         (r"\p{Lu}", "", "Ä", "passed"),
         ("a\ud800", "", "a\ud800b", "passed"),
         ("a", "", "", "no_match"),
@@ -113,6 +113,63 @@ def test_a_pattern_that_cannot_work_is_refused(fields, message):
     assert refusal("regex", **fields) == message
 
 
+@pytest.mark.parametrize("negate", [False, True])
+@pytest.mark.parametrize(
+    ("pattern", "flags"),
+    [
+        (".*", ""),
+        ("x*", ""),
+        ("a|", ""),
+        ("(?:)", ""),
+        ("(a)?+(?:b?){3}", ""),
+        ("(?x) # nothing", ""),
+        ("a ?", "x"),
+        ("(?r)a*", ""),
+    ],
+)
+def test_a_pattern_that_is_found_in_every_text_is_refused(pattern, flags, negate):
+    message = "P6202 the pattern matches an empty text, so it is found in every text"
+    assert refusal("regex", pattern=pattern, flags=flags, negate=negate) == message
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("^$", "a"),
+        ("^x*$", "a"),
+        (r"\Ax?\Z", "a"),
+        (r"\B", "a"),
+        ("(?!a)b?$", "a\na"),
+        (r"\Gx*\Z", "a"),
+        ("(?<!a)$", "a"),
+        ("(?x)(?< !a)(?! .)", "a"),
+    ],
+)
+def test_an_empty_match_that_asks_about_its_place_can_fail(pattern, text):
+    assert assertion("regex", pattern=pattern)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "flags"),
+    [
+        (r"\((?:[^()]|(?R))*\)", ""),
+        ("a(?0)?b", ""),
+        ("(a(?1)?b)", ""),
+        ("(a(?-1)?b)", ""),
+        ("(?P<n>a(?&n)?b)", ""),
+        ("(?P<n>a(?P>n)?b)", ""),
+        ("(?P<n>a(?P >n)?b)", "x"),
+        ("(?P<n>a(?P # a comment\n>n)?b)", "x"),
+        (r"\\(?R)?", ""),
+        ("(?#\\)(a(?1)?b)", ""),
+        ("(?(DEFINE)(?P<q>a))(?&q)", ""),
+    ],
+)
+def test_a_pattern_that_calls_itself_is_refused(pattern, flags):
+    message = "P6201 `pattern` calls a part of itself; recursion is not supported"
+    assert refusal("regex", pattern=pattern, flags=flags) == message
+
+
 def test_nesting_that_is_hidden_from_counting_is_refused_by_the_compiler():
     pattern = "(?x)#[\n" + "(" * 1_500 + "a" + ")" * 1_500 + "#]"
     assert nested_groups(pattern, verbose=False) == 1
@@ -153,13 +210,15 @@ def test_a_count_cannot_be_hidden_by_spaces(pattern, flags):
         ("[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", "i"),
         (r"(?:\d{1,3}\.){3}\d{1,3}", ""),
         (r'\{ "a" : \d{1,5} \}', "x"),
-        ("(?:x{0,1000}y{0,1000}){0,1000}", ""),
+        ("(?:x{0,1000}y{0,1000}){0,1000}z", ""),
         (r"\{1 0\}", "x"),
         ("(" * 100 + "a" + ")" * 100, ""),
         ("[(]" * 150 + r"\(" * 150, ""),
         ("a # " + "(" * 150, "x"),
         ("(?#" + "(" * 150 + ")a", ""),
         ("(?P<f>a)(?P=f)", ""),
+        (r"(a)\g<1>", ""),
+        (r"\(?R\)", ""),
     ],
 )
 def test_patterns_people_write_are_within_the_limits(pattern, flags):

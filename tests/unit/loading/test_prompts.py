@@ -3,6 +3,8 @@ from pathlib import Path
 
 import pytest
 
+from proctor.loading import prompts
+from proctor.loading.files import list_files
 from proctor.loading.prompts import Prompts, parse_prompt
 from proctor.loading.yaml import parse_yaml
 from proctor.records import Message, ModelChoice
@@ -562,3 +564,20 @@ def test_a_prompts_folder_that_is_a_link_is_not_followed(tmp_path):
     prompts = Prompts(tmp_path / "project", "prompts", "acme")
     assert prompts.load("reply") is None
     assert [problem.code for problem in prompts.problems] == ["P6805"]
+
+
+def test_the_folder_is_listed_once(tmp_path, monkeypatch):
+    for number in range(5):
+        write(tmp_path, f"prompts/p{number}.prompt.yaml")
+    listed = []
+
+    def counted(*given):
+        listed.append(given)
+        return list_files(*given)
+
+    monkeypatch.setattr(prompts, "list_files", counted)
+    found = Prompts(tmp_path, "prompts", "acme")
+    for id_ in found.ids():
+        assert found.get(id_, "suite") is not None
+    assert found.get("gone", "suite") is None
+    assert len(listed) == 1

@@ -21,7 +21,7 @@ from sample_reports import (
     wrong,
 )
 
-from proctor.records import AtKLimit, RenderOptions, RowError, Thresholds, Warn
+from proctor.records import AtKLimit, RenderOptions, RowError, Severity, Thresholds, Warn
 from proctor.rendering.junit import render_junit
 from proctor.reporting import RunReport
 
@@ -264,3 +264,10 @@ def test_what_xml_cannot_hold_is_spelled_or_replaced():
 @given(st.text(st.characters(), max_size=60))
 def test_any_text_gives_a_valid_document(text):
     parsed(full_of(text))
+
+
+def test_a_property_counts_a_check_that_only_warns():
+    mild = check("style", FAILED, reason="too_long", severity=Severity.WARN)
+    made = single([(case("a"), [row(check(), mild)])], ids=("label", "style"))
+    (suite,) = parsed(made)
+    assert properties(suite)["warning style"] == "failed in 1 of 1 row"

@@ -23,7 +23,7 @@ from sample_reports import (
     wrong,
 )
 
-from proctor.records import RenderOptions, RowError, Thresholds, Warn
+from proctor.records import RenderOptions, RowError, Severity, Thresholds, Warn
 from proctor.rendering import markdown
 from proctor.rendering.escaping import terminal_text
 from proctor.rendering.markdown import MAX_LENGTH, code, render_markdown
@@ -404,3 +404,15 @@ def test_a_section_without_anything_to_say_is_not_there():
 def test_whatever_it_holds_the_report_fits(texts):
     for text in texts:
         assert len(rendered(full_of(text * 20))) <= MAX_LENGTH
+
+
+def test_checks_that_only_warn_are_counted():
+    mild = check("style", FAILED, reason="too_long", severity=Severity.WARN)
+    made = single(
+        [(case("a"), [row(check(), mild)]), (case("b"), [row(wrong(), mild)])],
+        ids=("label", "style"),
+    )
+    warnings = visible(rendered(made)).partition("Warnings")[2]
+    assert "reviews: brief@local/gemma" in warnings
+    assert "style failed in 2 of 2 rows" in warnings
+    assert "label" not in warnings

@@ -435,3 +435,27 @@ def test_long_reports_come_in_several_chunks():
     chunks = list(render_text(made, RenderOptions(all_cases=True)))
     assert 1 < len(chunks) < 20
     assert b"".join(chunks).decode().count("failed  ") == 1_000
+
+
+def warned(**given):
+    return row(check(**given), check("style", FAILED, reason="too_long", severity=Severity.WARN))
+
+
+def test_warnings_of_cases_that_passed_are_shown_when_all_are_asked_for():
+    made = single(
+        [(case("fine"), [row(check())]), (case("wordy"), [warned()])], ids=("label", "style")
+    )
+    assert "wordy" not in rendered(made)
+    said = "    warning  wordy\n      style (warning): too long\n"
+    assert said in rendered(made, all_cases=True)
+    assert "fine" not in rendered(made, all_cases=True)
+
+
+def test_a_warning_is_told_of_every_repeat_it_is_true_of_after_what_failed():
+    rows = [
+        row(check("style", FAILED, reason="too_long", severity=Severity.WARN), wrong(), repeat=1),
+        row(check("style", FAILED, reason="too_long", severity=Severity.WARN), check(), repeat=2),
+    ]
+    made = single([(case("wordy"), rows)], repeats=2, ids=("label", "style"))
+    text = rendered(made)
+    assert text.index("repeat 1: label") < text.index("repeats 1-2: style (warning): too long")

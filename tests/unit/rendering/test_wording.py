@@ -141,3 +141,10 @@ def test_a_failed_check_is_explained_by_its_evidence_or_its_reason(reason, evide
 def test_thresholds(name, limit, actual, met, shown):
     report = ThresholdReport(name=name, subject=None, limit=limit, actual=actual, met=met)
     assert threshold_text(report, name_subject=True) == shown
+
+
+def test_a_value_that_was_left_out_is_told_by_its_size():
+    omitted = {"kind": "omitted", "reason": "size_limit", "original_bytes": 100_002}
+    said = check_text(check(outcome=FAILED, reason="too_long", evidence={"got": omitted}))
+    assert said == "label: too long, got a value of 100,002 bytes"
+    assert value_text(omitted | {"original_bytes": "many"}).startswith('{"kind"')

@@ -187,7 +187,11 @@ class SubjectTally:
 
     def __init__(self, subject: Subject, facts: SuiteFacts, recordings: RecordingsDigest) -> None:
         self.timed_out: set[str] = set()
-        """Assertions that ran out of time in a row so far: running them again is pointless."""
+        """Assertions that ran out of time in some row so far: running them again is pointless.
+
+        The runner may be ahead of the counting, so this set decides nothing about a row.
+        """
+        self._timed_out_before: set[str] = set()
         self.replayed = self.recorded = self.asked = 0
         self.paid_usd, self.replayed_usd, self.worst_usd = _CostSum(), _CostSum(), _CostSum()
         self._subject = subject
@@ -217,13 +221,14 @@ class SubjectTally:
         Returns:
             The row as it belongs into the report.
         """
-        if self.timed_out:
+        if self._timed_out_before:
             row = self._without_timed_out(row)
         self._repeats[row.repeat - 1][row.outcome] += 1
         for check in row.checks:
             outcome = check.outcome
             self._checks[check.id][outcome] += 1
             if outcome is _FAILED and ran_out_of_time(check):
+                self._timed_out_before.add(check.id)
                 self.timed_out.add(check.id)
         if row.category is not None:
             self._categories[row.category] = self._categories.get(row.category, 0) + 1
@@ -298,7 +303,8 @@ class SubjectTally:
 
     def _without_timed_out(self, row: RowResult) -> RowResult:
         checks = [
-            _not_run_again(check) if check.id in self.timed_out else check for check in row.checks
+            _not_run_again(check) if check.id in self._timed_out_before else check
+            for check in row.checks
         ]
         return replace(row, checks=checks, outcome=row_outcome(checks, row.error))
 

@@ -281,3 +281,22 @@ def test_nothing_measured_is_not_available_and_not_a_pass(project):
 
 def _cases(report):
     return report["suites"][0]["subjects"][0]["cases"]
+
+
+def test_only_rows_after_the_one_that_ran_out_of_time_are_said_not_to_have_been_run(project):
+    # Nothing this pattern could do with the first answer ends, so no limit is too short for it.
+    suite = project.write(
+        "evals/quiz.eval.yaml",
+        "prompt: answer\ndataset: cases.jsonl\nassertions:\n"
+        "  - {id: slow, kind: regex, pattern: '(a|aa)+$'}\n",
+    )
+    assert suite.exists()
+    names = [f"case-{number}" for number in range(3)]
+    project.cases(*(project.case(name) for name in names))
+    project.cassette(*(project.recording(name, "a" * 40 + "!") for name in names))
+    result = project.proctor("run", "--format", "json")
+    assert result.code == 1
+    checks = [case["rows"][0]["checks"][0] for case in _cases(result.report)]
+    assert [check["reason"] for check in checks] == ["timed_out"] * 3
+    skipped = [(check["evidence"] or {}).get("skipped", False) for check in checks]
+    assert skipped == [False, True, True]

@@ -216,3 +216,19 @@ def test_an_assertion_that_ran_out_of_time_is_known_to_the_next_row_of_the_batch
     rows([PlannedRow(0, CASE, repeat) for repeat in (1, 2)])
     assert [seen for _, _, seen in checks.seen] == [set(), {"slow"}]
     assert timed_out == {"slow"}
+
+
+def test_a_crash_in_a_batch_does_not_make_the_row_that_ran_out_of_time_look_skipped():
+    class Slow(FakeChecks):
+        def run(self, answered, case, timed_out):
+            super().run(answered, case, timed_out)
+            if case.id == "broken":
+                raise RuntimeError
+            return [Check(id="slow", kind="fake", outcome=Outcome.FAILED, reason="timed_out")]
+
+    checks, timed_out = Slow(), set()
+    rows = ReplayedRows(FakeTarget(), FakeSource(), RowChecks(checks, timed_out))
+    results = rows([PlannedRow(0, CASE, 1), PlannedRow(1, Case("broken", {}), 1)])
+    assert [row.outcome for row in results] == [Outcome.FAILED, Outcome.ERRORED]
+    assert [seen for _, _, seen in checks.seen] == [set(), {"slow"}, set(), {"slow"}]
+    assert timed_out == {"slow"}

@@ -24,11 +24,11 @@ class RowChecks:
 
     def __init__(self, checks: Checks, timed_out: set[str]) -> None:
         self._checks = checks
-        self._timed_out = timed_out
+        self.timed_out = timed_out
 
     def row(self, answered: Answered, case: Case, repeat: int) -> RowResult:
         """The row of an answer."""
-        return _checked(answered, self._checks.run(answered, case, self._timed_out), repeat)
+        return _checked(answered, self._checks.run(answered, case, self.timed_out), repeat)
 
     def rows(self, answers: Sequence[Answered], rows: Sequence[PlannedRow]) -> list[RowResult]:
         """The rows of some answers that follow each other in the plan.
@@ -37,8 +37,8 @@ class RowChecks:
         """
         checked = []
         for answered, row in zip(answers, rows, strict=True):
-            checks = self._checks.run(answered, row.case, self._timed_out)
-            self._timed_out.update(
+            checks = self._checks.run(answered, row.case, self.timed_out)
+            self.timed_out.update(
                 check.id for check in checks if check.outcome is _FAILED and ran_out_of_time(check)
             )
             checked.append(checks)
@@ -78,10 +78,13 @@ class ReplayedRows:
         They go through each step together, which is much faster than one by one. When anything is
         wrong with one of them, they are run again, each by itself.
         """
+        timed_out = self._checks.timed_out
+        before = set(timed_out)
         try:
             answers = [self._answer(row) for row in rows]
             return self._checks.rows(answers, rows)
         except Exception:
+            timed_out &= before
             return [self._alone(row) for row in rows]
 
     def _answer(self, row: PlannedRow) -> Answered:
@@ -90,7 +93,7 @@ class ReplayedRows:
 
     def _alone(self, row: PlannedRow) -> RowResult:
         try:
-            return self._checks.row(self._answer(row), row.case, row.repeat)
+            return self._checks.rows([self._answer(row)], [row])[0]
         except Exception as error:
             return self._checks.spoiled(error, row.repeat)
 

@@ -91,8 +91,12 @@ def _targets_to_ask(
 
 @contextmanager
 def _stopping_at_ctrl_c(stop: Stop, output: Output, stopped: str) -> Iterator[None]:
+    presses = 0
+
     def stop_once(number: int, frame: object) -> None:
-        if stop.requested:
+        nonlocal presses
+        presses += 1
+        if presses > 1:
             raise KeyboardInterrupt
         stop.request()
         output.note(f"stopping: calls in flight have {GRACE_S:g} s; Ctrl-C again stops now")
@@ -102,5 +106,5 @@ def _stopping_at_ctrl_c(stop: Stop, output: Output, stopped: str) -> Iterator[No
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-        if stop.requested:
+        if presses:
             output.note(f"stopped: {stopped}")

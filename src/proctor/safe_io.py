@@ -189,6 +189,22 @@ def make_folder(root: Path, relative: str) -> Path:
     return folder
 
 
+def make_named_folder(folder: Path) -> None:
+    """A folder that the command line names, made with those above it when it is not there.
+
+    Raises:
+        UsageError: P6004 when it cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"the folder `{folder}` cannot be made: {reason_of(error)}",
+            code="P6004",
+            hint="name a folder that can be written to",
+        ) from error
+
+
 def write_whole(path: Path, chunks: Iterable[bytes]) -> None:
     """Write a file so that it is there whole or not at all.
 

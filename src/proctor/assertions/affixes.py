@@ -58,12 +58,10 @@ class _Affix(AnswerAssertion[bool]):
 
     def needs(self, case: Case) -> str | None:
         """What this case lacks, or that it gives nothing that could be looked for."""
-        if self._given is not None:
-            return None
-        lacking = self._expectation.lacks(case)
-        if lacking is not None:
-            return lacking
-        text = self._spell(self._expectation.of(case))
+        return self._expectation.unfit(case, self._fault)
+
+    def _fault(self, value: Json) -> str | None:
+        text = self._spell(value)
         if text is None:
             return "its expected value is not a text"
         return None if text else "it looks for an empty text, which is in every text"

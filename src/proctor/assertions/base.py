@@ -7,6 +7,7 @@ explains itself only when it fails.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Final, Generic, Literal, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType
@@ -186,6 +187,17 @@ class Expectation:
         if part is None:
             return "the case has no `expected`"
         return f"the case has no `{part.written}` in its `expected`"
+
+    def unfit(self, case: Case, fault: Callable[[Json], str | None]) -> str | None:
+        """What the case lacks, or what is wrong with the value it gives, as a sentence, or None.
+
+        Args:
+            case: The case. A value of the spec was looked at when it was compiled.
+            fault: Says what is wrong with a value.
+        """
+        if self.value is not UNSET:
+            return None
+        return self.lacks(case) or fault(self.of(case))
 
     def _part_of(self, whole: Json) -> Part | None:
         if self._part is not None:

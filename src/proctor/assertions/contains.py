@@ -78,12 +78,10 @@ class Contains(AnswerAssertion[Found]):
 
     def needs(self, case: Case) -> str | None:
         """What this case lacks, or that it gives nothing that could fail."""
-        if self._given is not None:
-            return None
-        lacking = self._expectation.lacks(case)
-        if lacking is not None:
-            return lacking
-        fault = self._idle(self._wanted(case))
+        return self._expectation.unfit(case, self._fault)
+
+    def _fault(self, value: Json) -> str | None:
+        fault = self._idle(_listed(value))
         return None if fault is None else f"it {fault}"
 
     def reads_json(self, case: Case) -> bool:

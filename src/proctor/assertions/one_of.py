@@ -68,15 +68,7 @@ class OneOf(AnswerAssertion[bool]):
 
     def needs(self, case: Case) -> str | None:
         """What this case lacks for the assertion to be asked, as a sentence, or None."""
-        if self._given is not None:
-            return None
-        lacking = self._expectation.lacks(case)
-        if lacking is not None:
-            return lacking
-        values = self._expectation.of(case)
-        if isinstance(values, list) and values:
-            return None
-        return "its expected value is not a list of values"
+        return self._expectation.unfit(case, _no_values)
 
     def reads_json(self, case: Case) -> bool:
         """Whether one of the values is something else than a text."""
@@ -99,3 +91,9 @@ class OneOf(AnswerAssertion[bool]):
 
 def _all_text(values: list[Json]) -> bool:
     return all(isinstance(one, str) for one in values)
+
+
+def _no_values(value: Json) -> str | None:
+    if isinstance(value, list) and value:
+        return None
+    return "its expected value is not a list of values"

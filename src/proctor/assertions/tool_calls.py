@@ -111,17 +111,7 @@ class ToolCalls(MatchingAssertion[Compared]):
 
     def needs(self, case: Case) -> str | None:
         """What this case lacks for the assertion to be asked, as a sentence, or None."""
-        if self._given is not None:
-            return None
-        lacking = self._expectation.lacks(case)
-        if lacking is not None:
-            return lacking
-        try:
-            calls = typed(self._expectation.of(case), list[ExpectedCall])
-        except msgspec.ValidationError:
-            return "its expected value is not a list of calls with `name` and `args`"
-        fault = _unfit(calls)
-        return None if fault is None else f"its expected value {fault}"
+        return self._expectation.unfit(case, _no_calls)
 
     def select(self, view: AnswerView, case: Case) -> Json | Failure:
         """The calls of the answer."""
@@ -265,3 +255,12 @@ def _object(text: str) -> JsonObject | None:
 
 def _names(calls: Sequence[_Call]) -> list[str]:
     return [call.name for call in calls]
+
+
+def _no_calls(value: Json) -> str | None:
+    try:
+        calls = typed(value, list[ExpectedCall])
+    except msgspec.ValidationError:
+        return "its expected value is not a list of calls with `name` and `args`"
+    fault = _unfit(calls)
+    return None if fault is None else f"its expected value {fault}"

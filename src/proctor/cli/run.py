@@ -24,7 +24,7 @@ from proctor.registry import renderers
 from proctor.replaying import ReplaySession, planned_calls
 from proctor.report_files import read_report_bytes
 from proctor.reporting import RunReport
-from proctor.safe_io import reason_of, write_whole
+from proctor.safe_io import make_named_folder, reason_of, write_whole
 
 EXAMPLES = """
 \b
@@ -193,14 +193,7 @@ def _renderer(name: str) -> Renderer:
 
 
 def _write_reports(report: RunReport, folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(
-            f"the folder `{folder}` cannot be made: {reason_of(error)}",
-            code="P6004",
-            hint="name a folder that can be written to",
-        ) from error
+    make_named_folder(folder)
     render = _renderer("json")
     for index, suite in enumerate(report.head.suites):
         chunks = render(report.single_suite(index), RenderOptions())

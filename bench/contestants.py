@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from checks import LIVE_CASES, LIVE_CONCURRENCY, LIVE_LATENCY_MS, failing
+from checks import HTTP_PORT, LIVE_CASES, LIVE_CONCURRENCY, LIVE_LATENCY_MS, failing
 
 BENCH = Path(__file__).resolve().parent
 DATA = BENCH / "data"
 SIZES = (100, 1_000, 10_000, 50_000)
 STARTUP = "startup"
 LIVE = "live"
+HTTP = "http"
 FLOORS = ("replay", "stdlib", "stream")
 # Beyond these numbers of cases a peer takes minutes.
 PEER_LIMITS = {
@@ -85,12 +86,14 @@ class Group:
         title: The heading of its table.
         cases: How many cases each contestant runs; 0 for a start alone.
         contestants: In the order of a round.
+        server: What listens on loopback while one of them runs; it prints a line when it does.
     """
 
     name: str
     title: str
     cases: int
     contestants: tuple[Contestant, ...]
+    server: tuple[str, ...] = ()
 
     @property
     def passed(self) -> int:
@@ -150,6 +153,30 @@ def live(out: Path) -> Group:
         f"{LIVE_CASES:,} scripted calls of {LIVE_LATENCY_MS} ms at concurrency {LIVE_CONCURRENCY}"
     )
     return Group(LIVE, title, LIVE_CASES, (own, _floor("asking", LIVE_CASES, out, *waits)))
+
+
+def http(out: Path) -> Group:
+    """The group that asks a server on loopback through OpenAI's SDK."""
+    project = DATA / f"proctor-{HTTP}"
+    own = _proctor(
+        HTTP,
+        out,
+        *("--cache", "record", "--concurrency", str(LIVE_CONCURRENCY)),
+        *("--allow-local", "--max-cost", "0"),
+        bar=None,
+        leftovers=(project / ".proctor", project / "evals" / "cassettes"),
+    )
+    address = (f"http://127.0.0.1:{HTTP_PORT}/v1", str(LIVE_CONCURRENCY))
+    server = (
+        *(sys.executable, str(BENCH / "loopback.py"), str(data_file(LIVE_CASES))),
+        *(str(HTTP_PORT), str(LIVE_LATENCY_MS)),
+    )
+    title = (
+        f"{LIVE_CASES:,} calls of {LIVE_LATENCY_MS} ms over loopback HTTP at concurrency "
+        f"{LIVE_CONCURRENCY}; the bar is 1.25 times the floor"
+    )
+    floor = _floor("sdk", LIVE_CASES, out, *address)
+    return Group(HTTP, title, LIVE_CASES, (own, floor), server)
 
 
 def data_file(cases: int) -> Path:

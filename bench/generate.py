@@ -1,11 +1,12 @@
 """Makes the data of the benchmark: the same cases and answers for every contestant.
 
-Usage: python bench/generate.py DIR SIZE|live [SIZE|live ...]
+Usage: python bench/generate.py DIR SIZE|live|http [SIZE|live|http ...]
 
 For each size N it writes `DIR/dN.jsonl`, one case a line with its canned answer, and
 `DIR/proctor-N/`, a Proctor project that replays the same answers. For `live` the project,
-`DIR/proctor-live/`, has no recordings, and a provider that gives the answers after a while. The
-random numbers have a fixed seed, and no case depends on how many follow it.
+`DIR/proctor-live/`, has no recordings, and a provider that gives the answers after a while; for
+`http` the provider is a server on loopback. The random numbers have a fixed seed, and no case
+depends on how many follow it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from checks import (
     FAILING_FIRST,
     FAILING_STEP,
     FORBIDDEN,
+    HTTP_PORT,
     LABELS,
     LIVE_CASES,
     LIVE_LATENCY_MS,
@@ -54,6 +56,16 @@ LIVE_PROVIDER = """\
 [providers.local]
 kind = "scripted"
 answers = "answers.jsonl"
+"""
+
+HTTP = "http"
+HTTP_PROVIDER = f"""\
+[providers.local]
+kind = "openai"
+base_url = "http://127.0.0.1:{HTTP_PORT}/v1"
+[prices."{MODEL}"]
+input = 0
+output = 0
 """
 
 PROMPT = f"""\
@@ -170,6 +182,11 @@ def write_live_project(root: Path, count: int) -> None:
             script.write(_line(line))
 
 
+def write_http_project(root: Path, count: int) -> None:
+    """Write the cases as a Proctor project that asks a server on loopback."""
+    _write_exam(root, count, more=HTTP_PROVIDER)
+
+
 def _write_exam(root: Path, count: int, *, more: str = "") -> None:
     """Config, prompt, suite and dataset."""
     evals = root / "evals"
@@ -235,9 +252,9 @@ def main(arguments: list[str]) -> None:
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     for size in sizes:
-        count = LIVE_CASES if size == LIVE else int(size)
+        count = LIVE_CASES if size in (LIVE, HTTP) else int(size)
         write_plain(target / f"d{count}.jsonl", count)
-        write = write_live_project if size == LIVE else write_project
+        write = {LIVE: write_live_project, HTTP: write_http_project}.get(size, write_project)
         write(target / f"proctor-{size}", count)
 
 

@@ -17,18 +17,22 @@ import shutil
 import subprocess
 import sys
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
 from contestants import (
     BENCH,
     DATA,
+    HTTP,
     LIVE,
     SIZES,
     STARTUP,
     Contestant,
     Group,
     data_file,
+    http,
     live,
     promptfoo_folder,
     replay,
@@ -62,10 +66,11 @@ class Session:
     def run_round(self, number: int) -> None:
         """Run every contestant that is still in, once."""
         for group in self._groups:
-            for contestant in group.contestants:
-                if contestant.name in self.faults[group.name] or (number > 1 and contestant.once):
-                    continue
-                self._run(contestant, group, number)
+            with serving(group.server):
+                for contestant in group.contestants:
+                    out = contestant.name in self.faults[group.name]
+                    if not out and (number == 1 or not contestant.once):
+                        self._run(contestant, group, number)
 
     def _run(self, contestant: Contestant, group: Group, number: int) -> None:
         work = OUT / "work"
@@ -76,7 +81,8 @@ class Session:
         printed = OUT / "stdout.log" if contestant.reader == "printed" else Path(os.devnull)
         messages = OUT / "stderr.log"
         usage = measure(
-            [*self._prefix, *contestant.command],
+            # In a network of its own it would not reach the server.
+            [*(() if group.server else self._prefix), *contestant.command],
             env={**self._env, **contestant.env},
             cwd=work,
             stdout=printed,
@@ -137,6 +143,21 @@ class Session:
         return "\n".join([head, *tables])
 
 
+@contextmanager
+def serving(command: tuple[str, ...]) -> Iterator[None]:
+    """Have a server run, once it says that it listens; none without a command."""
+    if not command:
+        yield
+        return
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as server:
+        try:
+            assert server.stdout is not None  # noqa: S101 - for the type checker
+            server.stdout.readline()
+            yield
+        finally:
+            server.kill()
+
+
 def remove(path: Path) -> None:
     """Remove a file or a folder that may be there."""
     if path.is_dir():
@@ -154,7 +175,7 @@ def make_data(names: list[str], *, with_promptfoo: bool) -> None:
     if with_promptfoo:
         script = str(BENCH / "peers" / "promptfoo_project.py")
         env = os.environ | {"PYTHONPATH": str(BENCH)}
-        for size in (int(name) for name in names if name != LIVE):
+        for size in (int(name) for name in names if name not in (LIVE, HTTP)):
             command = [sys.executable, script, str(data_file(size)), str(promptfoo_folder(size))]
             subprocess.run(command, check=True, env=env)
 
@@ -163,12 +184,14 @@ def group(name: str, peers: Path | None) -> Group:
     """The group of a name on the command line."""
     if name == STARTUP:
         return startup(peers, OUT)
-    return live(OUT) if name == LIVE else replay(int(name), peers, OUT)
+    if name in (LIVE, HTTP):
+        return live(OUT) if name == LIVE else http(OUT)
+    return replay(int(name), peers, OUT)
 
 
 def main() -> int:
     """Measure what the command line asks for."""
-    names = [STARTUP, *map(str, SIZES), LIVE]
+    names = [STARTUP, *map(str, SIZES), LIVE, HTTP]
     parser = argparse.ArgumentParser(description="Measure whole runs of Proctor.")
     parser.add_argument("--rounds", type=int, default=3, help="how often each runs (3)")
     parser.add_argument("--timeout", type=float, default=300, help="seconds a run may take (300)")

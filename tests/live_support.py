@@ -15,12 +15,14 @@ from heapq import heappop, heappush
 from itertools import count
 from tempfile import TemporaryFile
 
+from proctor.asking import AskingLimits, Means
 from proctor.cassette_files import CassetteFolder
 from proctor.cassettes import CacheMode
 from proctor.clock import Clock
 from proctor.config import load_config
 from proctor.evaluation import evaluate, select
 from proctor.pipeline import load_exam
+from proctor.providers.pricing import Pricing
 from proctor.providers.scripted import ScriptedProvider
 from proctor.recording import LiveOptions, LiveSession
 from proctor.records import RenderOptions
@@ -58,6 +60,9 @@ class FakeClock(Clock):
 
     def monotonic(self) -> float:
         return self.time_s
+
+    def random(self) -> float:
+        return 0.5
 
     def token(self) -> str:
         return f"{next(self._tokens):06x}"
@@ -135,7 +140,7 @@ class LiveProject(Project):
         }
 
     def record(self, *arguments: str, **options) -> Result:
-        return self.proctor("run", "--cache", "record", *arguments, **options)
+        return self.proctor("run", "--cache", "record", "--max-wait", "0", *arguments, **options)
 
     @contextmanager
     def started(self, *arguments: str) -> Iterator[Running]:
@@ -207,6 +212,22 @@ class Calls:
         return self._answer(request, call)
 
 
+class Unseen:
+    """Progress that nobody watches."""
+
+    def row_done(self, outcome) -> None:
+        pass
+
+    def money(self, spent_usd, remaining_usd) -> None:
+        pass
+
+    def waiting(self, provider, wait_s, attempt, reason) -> None:
+        pass
+
+    def note(self, text) -> None:
+        pass
+
+
 @contextmanager
 def live_session(project, script, *, suites=(), repeats=None, selection=None, **options):
     """A live session on a project in this process, with what was selected and its project."""
@@ -218,15 +239,23 @@ def live_session(project, script, *, suites=(), repeats=None, selection=None, **
         session = LiveSession(
             CassetteFolder(project.root, project.root, "evals/cassettes", "evals/cassettes"),
             [(one.suite, one.plan) for one in selected],
-            providers={"local": ScriptedProvider(script, clock=clock)},
+            means=Means(
+                providers={"local": ScriptedProvider(script, clock=clock)},
+                pricing=Pricing(config.values.prices, config.values.providers),
+                budget=options.pop("budget", None),
+                progress=options.pop("progress", None) or Unseen(),
+                clock=clock,
+                stop=stop,
+            ),
             options=LiveOptions(
                 mode=CacheMode(options.pop("mode", "record")),
-                concurrency=options.pop("concurrency", 4),
-                timeout_s=options.pop("timeout_s", 600),
+                limits=AskingLimits(
+                    concurrency=options.pop("concurrency", 4),
+                    timeout_s=options.pop("timeout_s", 600),
+                    max_wait_s=options.pop("max_wait_s", 0),
+                ),
                 grace_s=options.pop("grace_s", 0),
             ),
-            stop=stop,
-            clock=clock,
         )
         assert not options, options
         with closing(session):

@@ -20,6 +20,7 @@ import msgspec
 
 from proctor.canonical import FORMAT_VERSION, CallKeys
 from proctor.errors import CassetteError, ProctorError
+from proctor.protocols import Question
 from proctor.records import (
     Answered,
     CallKind,
@@ -231,8 +232,28 @@ class DamagedRecording(ValueError):
 
 def answer_keys(subject: Subject) -> CallKeys:
     """Makes the keys of the answers of one subject."""
+    return _keys(CallKind.ANSWER, subject)
+
+
+class JudgeKeys:
+    """Makes the keys of judge calls; those of one judge share what is the same."""
+
+    def __init__(self) -> None:
+        self._makers: dict[int, tuple[Subject, CallKeys]] = {}
+
+    def key(self, question: Question) -> str:
+        """The key of one question."""
+        judge = question.subject
+        known = self._makers.get(id(judge))
+        if known is None:
+            # The judge is kept with its maker, so that no other one gets its place in memory.
+            known = self._makers[id(judge)] = judge, _keys(CallKind.JUDGE, judge)
+        return known[1].key(question.inputs_sha256, question.take)
+
+
+def _keys(call: CallKind, subject: Subject) -> CallKeys:
     return CallKeys(
-        call=CallKind.ANSWER,
+        call=call,
         prompt=subject.prompt.bundle_sha256,
         model=subject.model.ref,
         params=subject.model.params,

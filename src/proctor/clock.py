@@ -24,6 +24,10 @@ class Clock:
 
         await asyncio.sleep(seconds)
 
+    def random(self) -> float:
+        """A random number from 0 up to 1, without 1 itself."""
+        return secrets.SystemRandom().random()
+
     def token(self) -> str:
         """Six random hex digits."""
         return secrets.token_hex(3)

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
-from proctor.documents import Document, StructReader
+from proctor.documents import Document, StructReader, fields_of
 from proctor.documents import Path as KeyPath
 from proctor.errors import ProctorError, UsageError, raise_all
 from proctor.records import Json, JsonObject
@@ -60,14 +60,45 @@ Usd = Annotated[float, Meta(ge=0, le=1e9)]
 class ProviderConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where a provider is.
 
-    `key_env` names the variable that holds its key, never the key. `answers` is the script of a
-    scripted provider, a path relative to the project's folder.
+    `key_env` names the variable that holds its key, never the key. `api` is which of OpenAI's two
+    APIs is spoken. `structured_output` is how the output contract is sent: `json_schema`, the
+    default; `json_object` (with the schema beside it, as llama-cpp-python takes it); `tool`, for
+    models of Anthropic that know no schema; or not at all. `answers` is the script of a scripted
+    provider, a path relative to the project's folder.
     """
 
     kind: Literal["anthropic", "openai", "scripted"]
     base_url: str | None = None
     key_env: str | None = None
+    api: Literal["chat", "responses"] | None = None
+    structured_output: Literal["json_schema", "json_object", "tool", "none"] | None = None
     answers: str | None = None
+
+    def __post_init__(self) -> None:
+        goes_with = {
+            "api": ("openai",),
+            "structured_output": ("anthropic", "openai"),
+            "base_url": ("anthropic", "openai"),
+            "key_env": ("anthropic", "openai"),
+            "answers": ("scripted",),
+        }
+        for key, kinds in goes_with.items():
+            if getattr(self, key) is not None and self.kind not in kinds:
+                raise ValueError(f"`{key}` does not go with kind {self.kind}")
+        wrong = {"openai": "tool", "anthropic": "json_object"}.get(self.kind)
+        if self.structured_output is not None and self.structured_output == wrong:
+            raise ValueError(f"`structured_output` {wrong} does not go with kind {self.kind}")
+
+
+_BUILT_IN = {
+    "anthropic": ProviderConfig(kind="anthropic"),
+    "openai": ProviderConfig(kind="openai"),
+}
+
+
+def provider_config(name: str, configured: Mapping[str, ProviderConfig]) -> ProviderConfig | None:
+    """What is known of a provider: what the project says, or else what needs no saying."""
+    return configured.get(name) or _BUILT_IN.get(name)
 
 
 class Price(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -75,6 +106,35 @@ class Price(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     input: Usd
     output: Usd
+
+
+ScanLevel = Literal["stop", "warn", "off"]
+
+
+class ScanSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the safety scan of datasets reads, and what each of its rules does.
+
+    `depth` is `deep` for strings at any depth, or `top`. `patterns` are blocked beside those of
+    S005.
+    """
+
+    depth: Literal["deep", "top"] = "deep"
+    patterns: list[str] = []
+    s005: ScanLevel = field(default="stop", name="S005")
+    s010: ScanLevel = field(default="warn", name="S010")
+    s011: ScanLevel = field(default="stop", name="S011")
+    s012: ScanLevel = field(default="warn", name="S012")
+    s014: ScanLevel = field(default="stop", name="S014")
+
+    def levels(self) -> dict[str, ScanLevel]:
+        """The level of each rule, by its name."""
+        return {
+            "S005": self.s005,
+            "S010": self.s010,
+            "S011": self.s011,
+            "S012": self.s012,
+            "S014": self.s014,
+        }
 
 
 class ProjectFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -87,6 +147,7 @@ class ProjectFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     concurrency: Annotated[int, Meta(ge=1, le=1_024)] = 8
     providers: dict[str, ProviderConfig] = {}
     prices: dict[str, Price] = {}
+    scan: ScanSettings = ScanSettings()
 
 
 class Config(Struct, frozen=True, kw_only=True):
@@ -95,7 +156,8 @@ class Config(Struct, frozen=True, kw_only=True):
     Args:
         root: The project's folder, absolute.
         values: The values in force.
-        origins: Per key the flag, variable or file it came from, or `default`.
+        origins: Per key the flag, variable or file it came from, or `default`. So are the keys of
+            `scan` that a file with that table leaves out: `scan.depth`.
     """
 
     root: Path
@@ -136,6 +198,10 @@ def load_config(
     given = _given(flags, environ)
     origins = dict.fromkeys(ProjectFile.__struct_fields__, "default")
     origins.update(dict.fromkeys(values, file.name))
+    scan = values.get("scan")
+    if isinstance(scan, dict):
+        unset = fields_of(ScanSettings).keys() - scan.keys()
+        origins |= dict.fromkeys((f"scan.{name}" for name in unset), "default")
     for key, (value, origin) in given.items():
         values[key], origins[key] = value, origin
     reader = StructReader(document, error=UsageError, code="P6003")

@@ -5,6 +5,7 @@
     ├── DatasetError       P61xx  a dataset or one of its cases
     ├── SuiteError         P62xx  a suite, a prompt or a rubric
     ├── ProviderError      P63xx  who was asked did not answer
+    │   └── TryAgain              and may answer when asked again
     ├── CassetteError      P64xx  the recordings of a suite
     ├── ReportError        P69xx  a report
     ├── FileError          P68xx  a file that is malformed or must not be opened
@@ -74,7 +75,57 @@ class SuiteError(ProctorError):
 
 
 class ProviderError(ProctorError):
-    """A provider did not answer, or cannot be asked (P63xx)."""
+    """A provider did not answer, or cannot be asked (P63xx).
+
+    Args:
+        message: As for every problem.
+        code: As for every problem.
+        hint: As for every problem.
+        where: As for every problem.
+        free: Whether it is certain that nothing was charged for the attempt.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str,
+        hint: str | None = None,
+        where: str | None = None,
+        free: bool = False,
+    ) -> None:
+        super().__init__(message, code=code, hint=hint, where=where)
+        self.free = free
+
+
+class TryAgain(ProviderError):
+    """A provider did not answer this time, and may when it is asked again.
+
+    Args:
+        message: As for every problem.
+        code: As for every problem.
+        hint: As for every problem.
+        wait_s: How long the provider asks to wait, None when it does not say.
+        slow_down: Whether it says that too much is asked of it at once.
+        free: Whether it is certain that nothing was charged for the attempt.
+        status: The HTTP status it replied with, None when it did not.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str,
+        hint: str | None = None,
+        wait_s: float | None = None,
+        slow_down: bool = False,
+        free: bool = False,
+        status: int | None = None,
+    ) -> None:
+        super().__init__(message, code=code, hint=hint, free=free)
+        self.wait_s = wait_s
+        self.slow_down = slow_down
+        self.status = status
 
 
 class CassetteError(ProctorError):

@@ -11,6 +11,8 @@ from proctor.errors import DatasetError
 from proctor.records import Request, encode_json
 
 MAX_ROWS = 1_000_000
+BYTES_OF_A_TOKEN = 8
+"""How long a token of an answer that is not known yet may be, in bytes."""
 PREAMBLE_TOKENS = 2_000
 """What a provider may put around a request, in tokens, estimated from above."""
 
@@ -56,17 +58,33 @@ def plan_rows(*, suite: str, subjects: int, places: Sequence[int], repeats: int 
     return plan
 
 
-def worst_cost_usd(request: Request, price: Price | None) -> float | None:
-    """What one call could cost at most, in USD.
+def worst_tokens(request: Request, *, more_bytes: int = 0) -> tuple[int, int] | None:
+    """How many tokens one call could take in and bring out at most; None without `maxTokens`.
 
     Every byte of the request counts as a token, the answer as `maxTokens` long.
+
+    Args:
+        request: The call.
+        more_bytes: What the request will hold besides, as far as it is not known yet.
+    """
+    limit = request.model.params.get("maxTokens")
+    if not isinstance(limit, int):
+        return None
+    sent = len(encode_json({"messages": request.messages, "schema": request.output_schema}))
+    sent += len(encode_json(request.tools)) if request.tools else 0
+    return sent + more_bytes + PREAMBLE_TOKENS, limit
+
+
+def worst_cost_usd(request: Request, price: Price | None) -> float | None:
+    """What one call could cost at most, in USD.
 
     Returns:
         None when there is no price, or no limit to the answer.
     """
-    limit = request.model.params.get("maxTokens")
-    if price is None or not isinstance(limit, int):
-        return None
-    sent = len(encode_json({"messages": request.messages, "schema": request.output_schema}))
-    sent += len(encode_json(request.tools)) if request.tools else 0
-    return ((sent + PREAMBLE_TOKENS) * price.input + limit * price.output) / 1_000_000
+    tokens = worst_tokens(request)
+    return None if price is None or tokens is None else cost_of_tokens(*tokens, price)
+
+
+def cost_of_tokens(input_tokens: int, output_tokens: int, price: Price) -> float:
+    """What so many tokens cost, in USD."""
+    return (input_tokens * price.input + output_tokens * price.output) / 1_000_000

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 from proctor.errors import ProctorError
 from proctor.records import (
@@ -19,13 +19,24 @@ from proctor.records import (
     CaseResult,
     Check,
     JsonObject,
+    JudgeSetup,
+    ModelChoice,
     Outcome,
+    Prompt,
     RenderOptions,
     Reply,
     ReportHead,
     Request,
     RowResult,
+    Subject,
+    Warn,
 )
+
+if TYPE_CHECKING:
+    from proctor.templates import Part
+
+if TYPE_CHECKING:
+    from proctor.records.comparison import Comparison
 
 
 class CaseSource(Protocol):
@@ -58,6 +69,10 @@ class Provider(Protocol):
         """
         ...
 
+    async def aclose(self) -> None:
+        """Close what is open, on the event loop that asked."""
+        ...
+
 
 class Target(Protocol):
     """What is under test: it turns a case into an answer."""
@@ -84,13 +99,79 @@ class AnswerSource(Protocol):
 
 
 class LiveSource(Protocol):
-    """Who is asked for the answers of one subject."""
+    """Who is asked for the answers of one subject, and judges them."""
 
     async def ask(self, call: Call, case: Case) -> Answered:
         """The answer to one row.
 
         Raises:
             ProctorError: When there was none; its code and message go into the row.
+        """
+        ...
+
+    async def judged(self, question: Question) -> Heard:
+        """The reply of a judge.
+
+        Raises:
+            ProctorError: When there was none; its code and message go into the row.
+        """
+        ...
+
+
+class Progress(Protocol):
+    """Who is told how a live run goes while it goes."""
+
+    def row_done(self, outcome: Outcome) -> None:
+        """A row has finished."""
+        ...
+
+    def money(self, spent_usd: float, remaining_usd: float | None) -> None:
+        """What has been spent, and what is left of the budget; None when there is none."""
+        ...
+
+    def waiting(self, provider: str, wait_s: float, attempt: int, reason: str) -> None:
+        """A call to a provider now waits this long before it is asked for the n-th time."""
+        ...
+
+    def note(self, text: str) -> None:
+        """One line for the reader."""
+        ...
+
+
+class Question(Protocol):
+    """One run of a judge on one answer."""
+
+    subject: Subject
+    """The rubric, on the model that judges."""
+    case: str
+    """The case that was answered; a label."""
+    assertion: str
+    """The assertion that asks; a label."""
+    inputs_sha256: str
+    """What identifies the rubric's inputs in the key."""
+    take: int
+    """The number of the run, of a panel that among the runs of the same model."""
+
+    def request(self) -> Request:
+        """What would be sent."""
+        ...
+
+
+class Heard(NamedTuple):
+    """The reply of a judge, and whether it was asked for now."""
+
+    reply: Answered
+    asked: bool
+
+
+class JudgeSource(Protocol):
+    """Where the replies of judges come from when they are there already."""
+
+    def judged(self, question: Question) -> Heard:
+        """The reply to one question.
+
+        Raises:
+            ProctorError: When there is none; its code and message go into the row.
         """
         ...
 
@@ -105,6 +186,19 @@ class Scope(Protocol):
     output_schema: JsonObject | None
     """The output contract of the prompt as a JSON Schema, None for free text."""
     regex_timeout_s: float
+
+    judge: JudgeSetup
+    """Who judges, as far as the suite says."""
+    model: ModelChoice | None
+    """The model under test, None when none is."""
+
+    def rubric(self, reference: str) -> tuple[Prompt, Sequence[list[Part]]]:
+        """The prompt that a rubric is, and the parsed templates of its messages.
+
+        Raises:
+            SuiteError: P6203 when there is none of this name, or what is wrong with it.
+        """
+        ...
 
     def read_schema(self, path: str) -> object:
         """Read a JSON Schema file of the project, by a path relative to the suite."""
@@ -126,6 +220,35 @@ class Assertion(Protocol):
 
 
 @runtime_checkable
+class JudgedAssertion(Protocol):
+    """A compiled assertion that asks judges: it has questions first, and then makes a check."""
+
+    spec: AssertionSpec
+    warnings: Sequence[Warn]
+    """What is to be known of its rubric."""
+    judges: Sequence[Subject]
+    """The rubric on each model that judges, one for each run."""
+    skips_after_failure: bool
+    """Whether it is not asked about an answer that failed another check."""
+
+    def needs(self, case: Case) -> str | None:
+        """What this case lacks for the assertion to be asked, as a sentence, or None."""
+        ...
+
+    def questions(self, answered: Answered, case: Case) -> Sequence[Question] | Check:
+        """What the judges are asked about one answer; a check when nobody has to be asked."""
+        ...
+
+    def outline(self, case: Case) -> tuple[Request, int]:
+        """What a judge would be sent about an empty answer, and how often the answer is in it."""
+        ...
+
+    def judge(self, replies: Sequence[Answered], case: Case) -> Check:
+        """What the judges decide together; one reply per question, in their order."""
+        ...
+
+
+@runtime_checkable
 class Preparing(Protocol):
     """A compiled assertion that has something to do before the first row is run."""
 
@@ -137,8 +260,18 @@ class Preparing(Protocol):
 class Checks(Protocol):
     """The compiled assertions of one subject."""
 
+    judged: Sequence[JudgedAssertion]
+    """Those that ask judges, in the order of the suite."""
+
     def run(self, answered: Answered, case: Case, timed_out: Container[str]) -> list[Check]:
-        """One check per assertion; those whose id is in `timed_out` fail without being run."""
+        """One check per assertion that asks no judge, in the order of the suite.
+
+        Those whose id is in `timed_out` fail without being run.
+        """
+        ...
+
+    def in_order(self, checks: list[Check]) -> list[Check]:
+        """Checks of both sorts in the order of the suite."""
         ...
 
 
@@ -148,7 +281,7 @@ class AssertionKind(Protocol):
     Spec: ClassVar[type[AssertionSpec]]
 
     @staticmethod
-    def compile(spec: AssertionSpec, scope: Scope) -> Assertion:
+    def compile(spec: AssertionSpec, scope: Scope) -> Assertion | JudgedAssertion:
         """Make the assertion ready.
 
         Raises:
@@ -173,12 +306,27 @@ class RowsRunner(Protocol):
         ...
 
 
+class JudgeCall(NamedTuple):
+    """One reply of a judge that a row used: what it cost, and whether it was asked for now.
+
+    `recording` is the SHA-256 of its raw cassette line, None when it was not recorded.
+    """
+
+    cost_usd: float | None
+    asked: bool
+    recording: str | None
+
+
 class RanRow(NamedTuple):
-    """A row that was run; `asked` when its answer was asked for now and not replayed."""
+    """A row that was run; `asked` when its answer was asked for now and not replayed.
+
+    `judge_calls` are the replies of judges it used, in the order of their votes.
+    """
 
     planned: PlannedRow
     result: RowResult
     asked: bool
+    judge_calls: Sequence[JudgeCall] = ()
 
 
 class Executor(Protocol):
@@ -220,6 +368,14 @@ class Renderer(Protocol):
 
     def __call__(self, report: Report, options: RenderOptions) -> Iterator[bytes]:
         """Yield the report piece by piece."""
+        ...
+
+
+class ComparisonRenderer(Protocol):
+    """Turns a comparison into UTF-8 chunks; it touches no file and no terminal."""
+
+    def __call__(self, comparison: Comparison, options: RenderOptions) -> Iterator[bytes]:
+        """Yield the comparison piece by piece."""
         ...
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from proctor.canonical import canonical_json
-from proctor.cassettes import Cassette, answer_keys, shortened
+from proctor.cassettes import Cassette, JudgeKeys, answer_keys, shortened
 from proctor.errors import CassetteError
+from proctor.protocols import Heard, Question
 from proctor.records import Answered, Call, CallKind, Json, JsonObject, Recording, Subject
 
 MAX_TAKES_SHOWN = 8
@@ -26,6 +27,7 @@ class Replay:
         self._subject = subject
         self._command = command
         self._keys = answer_keys(subject)
+        self._judge_keys = JudgeKeys()
 
     def answer(self, call: Call) -> Answered:
         """The recorded answer to one row.
@@ -41,14 +43,46 @@ class Replay:
             )
         return found
 
+    def judged(self, question: Question) -> Heard:
+        """The recorded reply of a judge.
 
-def explain_miss(cassette: Cassette, subject: Subject, call: Call) -> str:
-    """Why a call has no recording: what differs from the nearest one of the same case."""
+        Raises:
+            CassetteError: P6402 when there is none, saying how the nearest recording differs.
+        """
+        found = self._cassette.find(self._judge_keys.key(question))
+        if found is None:
+            call = Call(question.case, question.inputs_sha256, question.take)
+            why = explain_miss(self._cassette, question.subject, call, assertion=question.assertion)
+            raise CassetteError(
+                f"no recording of the judge: {why}",
+                code="P6402",
+                hint=f"`{self._command}` records it",
+            )
+        return Heard(found, asked=False)
+
+
+def explain_miss(
+    cassette: Cassette, subject: Subject, call: Call, *, assertion: str | None = None
+) -> str:
+    """Why a call has no recording: what differs from the nearest one of the same case.
+
+    Args:
+        cassette: The recordings.
+        subject: Who was to be asked.
+        call: What was to be asked.
+        assertion: For which assertion, when it is a judge who was to be asked.
+    """
     if cassette.is_missing:
         return f"no cassette at {cassette.shown}"
-    candidates = list(cassette.of_case(CallKind.ANSWER, call.case))
+    kind = CallKind.ANSWER if assertion is None else CallKind.JUDGE
+    candidates = [
+        one
+        for one in cassette.of_case(kind, call.case)
+        if assertion is None or one.assertion == assertion
+    ]
     if not candidates:
-        return f"this case is not in {cassette.shown}"
+        what = "this case" if assertion is None else f"`{assertion}` of this case"
+        return f"{what} is not in {cassette.shown}"
     differences = [_differences(one, subject, call) for one in candidates]
     nearest = min(differences, key=len)
     if nearest:
@@ -58,12 +92,12 @@ def explain_miss(cassette: Cassette, subject: Subject, call: Call) -> str:
 
 
 def _differences(recording: Recording, subject: Subject, call: Call) -> list[str]:
-    parts = recording.parts
+    parts, is_judge = recording.parts, recording.call is CallKind.JUDGE
     differences: list[str] = []
     if parts.prompt != subject.prompt.bundle_sha256:
-        differences.append("prompt changed")
+        differences.append("rubric changed" if is_judge else "prompt changed")
     if parts.inputs != call.inputs_sha256:
-        differences.append("inputs changed")
+        differences.append("what is judged changed" if is_judge else "inputs changed")
     if recording.model != subject.model.ref:
         differences.append(f"model {shortened(recording.model)} -> {subject.model.ref}")
     return differences + list(_changed_params(parts.params, subject.model.params))

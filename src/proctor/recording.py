@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
 
 from msgspec import Struct
 
+from proctor.asking import AskingLimits, Desk, Means
 from proctor.canonical import FORMAT_VERSION, sha256_hex
 from proctor.cassette_files import CassetteFolder, Line, RecordingLog, read_log, rewrite_cassette
 from proctor.cassettes import (
     CacheMode,
     Cassette,
     DamagedRecording,
+    JudgeKeys,
     KeyCheck,
     answer_keys,
+    as_answered,
     prove_recording,
 )
-from proctor.clock import Clock
 from proctor.errors import ProctorError, ProviderError, UsageError, raise_all
 from proctor.pipeline import ReadySubject, ReadySuite
 from proctor.planning import Plan
-from proctor.protocols import PlannedRow, Provider, RanRow
+from proctor.protocols import Heard, PlannedRow, Question, RanRow
 from proctor.records import (
     Answered,
     Call,
@@ -32,16 +34,17 @@ from proctor.records import (
     Provenance,
     Recording,
     Reply,
+    Request,
+    RowResult,
+    Subject,
     encode_json,
 )
 from proctor.replaying import subject_keys
 from proctor.run_folders import SuiteLock, new_run_folder, private_folder, unfinished
-from proctor.running.engine import GRACE_S, FinishedRow, LiveExecutor, Stop
+from proctor.running.engine import GRACE_S, FinishedRow, LiveExecutor, LiveLoop
 from proctor.running.row import AskedRow, RowChecks
-from proctor.safe_io import MEBIBYTE, write_whole
+from proctor.safe_io import write_whole
 from proctor.targets.prompt import PromptTarget
-
-MAX_ANSWER = MEBIBYTE
 
 
 class LiveOptions(Struct, frozen=True, kw_only=True):
@@ -49,14 +52,12 @@ class LiveOptions(Struct, frozen=True, kw_only=True):
 
     Args:
         mode: What is asked for, and what is stored.
-        concurrency: How many calls are in flight at most.
-        timeout_s: How long one reply may take in all.
+        limits: How much at once, and how long.
         grace_s: How long calls in flight may still take after a stop.
     """
 
     mode: CacheMode
-    concurrency: int
-    timeout_s: float
+    limits: AskingLimits
     grace_s: float = GRACE_S
 
 
@@ -66,22 +67,12 @@ class _Kept(Struct, frozen=True):
     cassette: Cassette
     log: RecordingLog
     calls: dict[str, asyncio.Future[Answered]]
+    mode: CacheMode
 
-    def find(self, key: str, mode: CacheMode) -> Answered | None:
+    def find(self, key: str) -> Answered | None:
         """The answer that is there already, or None."""
-        found = self.cassette.find(key) if mode is CacheMode.RECORD else None
+        found = self.cassette.find(key) if self.mode is CacheMode.RECORD else None
         return found or self.log.find(key)
-
-
-class _Desk(Struct, frozen=True):
-    """What asking needs of a session; nothing is kept when answers are not stored."""
-
-    options: LiveOptions
-    clock: Clock
-    stop: Stop
-    provider: Provider | None
-    provider_name: str
-    kept: _Kept | None
 
 
 class LiveSession:
@@ -90,10 +81,8 @@ class LiveSession:
     Args:
         folder: Where cassettes are.
         suites: The suites that are run, with their whole plans.
-        providers: By the first part of a model reference.
+        means: Who is asked, and with what.
         options: How to ask.
-        stop: Ends the run early.
-        clock: Where time comes from.
 
     Raises:
         ProctorError: P6405 when a suite is being recorded elsewhere, P6403 or P6404 for a cassette
@@ -106,26 +95,25 @@ class LiveSession:
         folder: CassetteFolder,
         suites: Sequence[tuple[ReadySuite, Plan]],
         *,
-        providers: Mapping[str, Provider],
+        means: Means,
         options: LiveOptions,
-        stop: Stop,
-        clock: Clock,
     ) -> None:
         self.mode = options.mode.value
         self._folder = folder
-        self._providers = providers
+        self._means = means
         self._options = options
-        self._stop = stop
-        self._clock = clock
+        self._desks: dict[str, Desk] = {}
         self._kept: dict[str, _Kept] = {}
         self._running: Generator[list[FinishedRow], None, None] | None = None
         with ExitStack() as held:
             cassettes = {} if options.mode is CacheMode.OFF else self._take_over(suites, held)
-            self.run = new_run_folder(folder.project, clock)
+            self.run = new_run_folder(folder.project, means.clock)
+            self._loop = LiveLoop()
+            held.callback(self._loop.close)
             for name, cassette in cassettes.items():
                 log = RecordingLog(self.run.recorded(name))
                 held.callback(log.close)
-                self._kept[name] = _Kept(cassette, log, {})
+                self._kept[name] = _Kept(cassette, log, {}, options.mode)
             self._held = held.pop_all()
 
     def _take_over(
@@ -154,27 +142,44 @@ class LiveSession:
         self, suite: str, subject: ReadySubject, rows: Iterable[PlannedRow], timed_out: set[str]
     ) -> Iterator[list[RanRow]]:
         """Ask for each answer that is needed and check it, many at a time."""
-        provider = subject.target.subject.model.ref.partition("/")[0]
-        desk = _Desk(
-            self._options,
-            self._clock,
-            self._stop,
-            self._providers.get(provider),
-            provider,
-            self._kept.get(suite),
-        )
-        source = _Asking(desk, subject.target)
-        run_row = AskedRow(subject.target, source, RowChecks(subject.checks, timed_out))
-        options = self._options
+        source = _Asking(self._desk, subject.target, self._kept.get(suite))
+        checks = RowChecks(subject.checks, timed_out)
+        asked_row = AskedRow(subject.target, source, checks)
+
+        async def run_row(case: Case, repeat: int) -> RowResult:
+            result = await asked_row(case, repeat)
+            self._means.progress.row_done(result.outcome)
+            return result
+
         executor = LiveExecutor(
-            concurrency=options.concurrency, stop=self._stop, grace_s=options.grace_s
+            self._loop,
+            concurrency=self._options.limits.concurrency,
+            stop=self._means.stop,
+            grace_s=self._options.grace_s,
+            on_stop=self._give_up_waiting,
         )
         self._running = executor.run(rows, run_row)
         for batch in self._running:
             yield [
-                RanRow(planned, result, source.was_asked(planned.case.id, planned.repeat))
+                RanRow(
+                    planned,
+                    result,
+                    source.was_asked(planned.case.id, planned.repeat),
+                    checks.judge_calls(planned.case.id, planned.repeat),
+                )
                 for planned, result in batch
             ]
+
+    def _desk(self, subject: Subject) -> Desk:
+        """Where the provider of a model is asked; all that ask it share its limits."""
+        name = subject.model.ref.partition("/")[0]
+        if name not in self._desks:
+            self._desks[name] = Desk(name, self._means, self._options.limits)
+        return self._desks[name]
+
+    def _give_up_waiting(self) -> None:
+        for desk in self._desks.values():
+            desk.give_up_waiting()
 
     def close(self) -> None:
         """End what is in flight, and bring what was received into the cassettes.
@@ -187,6 +192,8 @@ class LiveSession:
         with self._held:
             if self._running is not None:
                 self._running.close()
+            if not self._loop.is_closed:
+                self._loop.run(self._close_providers())
             for name, kept in self._kept.items():
                 try:
                     received = dict(read_log(kept.log.path))
@@ -198,14 +205,28 @@ class LiveSession:
                     kept.log.path.unlink()
         raise_all(problems)
 
+    async def _close_providers(self) -> None:
+        for provider in self._means.providers.values():
+            await provider.aclose()
+
 
 class _Asking:
-    """Asks for the answers of one subject; rows that need the same answer share one call."""
+    """Asks for the answers of one subject; rows that need the same answer share one call.
 
-    def __init__(self, desk: _Desk, target: PromptTarget) -> None:
+    Args:
+        desk: Where the provider of a model is asked.
+        target: Makes the requests.
+        kept: The recordings of the suite, None when nothing is stored.
+    """
+
+    def __init__(
+        self, desk: Callable[[Subject], Desk], target: PromptTarget, kept: _Kept | None
+    ) -> None:
         self._desk = desk
         self._target = target
+        self._kept = kept
         self._keys = answer_keys(target.subject)
+        self._judge_keys = JudgeKeys()
         self._proofs = KeyCheck()
         self._asked: set[tuple[str, int]] = set()
 
@@ -219,21 +240,47 @@ class _Asking:
         Raises:
             ProviderError: When there was none that could be kept.
         """
-        kept = self._desk.kept
-        if kept is None:
-            reply = await self._reply(call, case)
-            return _answered(reply, recording=None)
-        key = self._keys.key(call.inputs_sha256, call.take)
-        found = kept.find(key, self._desk.options.mode)
-        if found is not None:
-            return found
-        if key not in kept.calls:
-            kept.calls[key] = asyncio.ensure_future(self._ask_and_keep(kept, key, call, case))
-        return await kept.calls[key]
 
-    async def _ask_and_keep(self, kept: _Kept, key: str, call: Call, case: Case) -> Answered:
-        reply = await self._reply(call, case)
-        raw = encode_json(self._recording(key, call, reply))
+        def request() -> Request:
+            made = self._target.request(case)
+            self._asked.add((call.case, call.take))
+            return made
+
+        wanted = _Wanted(CallKind.ANSWER, self._target.subject, call, None)
+        key = self._keys.key(call.inputs_sha256, call.take)
+        return (await self._find_or_ask(wanted, key, request)).reply
+
+    async def judged(self, question: Question) -> Heard:
+        """The reply of a judge.
+
+        Raises:
+            ProviderError: When there was none that could be kept.
+        """
+        call = Call(question.case, question.inputs_sha256, question.take)
+        wanted = _Wanted(CallKind.JUDGE, question.subject, call, question.assertion)
+        return await self._find_or_ask(wanted, self._judge_keys.key(question), question.request)
+
+    async def _find_or_ask(
+        self, wanted: _Wanted, key: str, request: Callable[[], Request]
+    ) -> Heard:
+        kept = self._kept
+        if kept is None:
+            reply = await self._desk(wanted.subject).ask(request(), wanted.call)
+            return Heard(_answered(reply, recording=None), asked=True)
+        found = kept.find(key)
+        if found is not None:
+            return Heard(found, asked=False)
+        asked = key not in kept.calls
+        if asked:
+            kept.calls[key] = asyncio.ensure_future(self._ask_and_keep(kept, key, wanted, request))
+        return Heard(await kept.calls[key], asked)
+
+    async def _ask_and_keep(
+        self, kept: _Kept, key: str, wanted: _Wanted, request: Callable[[], Request]
+    ) -> Answered:
+        desk = self._desk(wanted.subject)
+        reply = await desk.ask(request(), wanted.call)
+        raw = encode_json(_recording(key, wanted, reply, desk))
         try:
             prove_recording(raw, self._proofs)
         except DamagedRecording as damage:
@@ -241,52 +288,45 @@ class _Asking:
         try:
             kept.log.append(key, raw)
         except UsageError:
-            self._desk.stop.request()
+            desk.means.stop.request()
             raise
         # Later rows read it from the log, so that answers are not held in memory.
         del kept.calls[key]
         return _answered(reply, recording=sha256_hex(raw))
 
-    async def _reply(self, call: Call, case: Case) -> Reply:
-        provider = self._desk.provider
-        if provider is None:
-            name = self._desk.provider_name
-            raise ProviderError(f"the provider `{name}` was not made ready", code="P6301")
-        request = self._target.request(case)
-        self._asked.add((call.case, call.take))
-        timeout_s = self._desk.options.timeout_s
-        try:
-            async with asyncio.timeout(timeout_s):
-                reply = await provider.complete(request, call)
-        except TimeoutError:
-            raise ProviderError(f"no reply within {timeout_s:g} s", code="P6310") from None
-        if len(encode_json(reply.answer)) > MAX_ANSWER:
-            raise ProviderError("the answer is larger than 1 MiB", code="P6312")
-        return reply
 
-    def _recording(self, key: str, call: Call, reply: Reply) -> Recording:
-        subject = self._target.subject
-        return Recording(
-            v=FORMAT_VERSION,
-            key=key,
-            model=subject.model.ref,
-            case=call.case,
-            scenario=None,
-            assertion=None,
-            call=CallKind.ANSWER,
-            take=call.take,
-            parts=KeyParts(subject.prompt.bundle_sha256, call.inputs_sha256, subject.model.params),
-            answer=reply.answer,
-            usage=reply.usage,
-            cost_usd=reply.cost_usd,
-            latency_ms=reply.latency_ms,
-            recorded=Provenance(
-                provider=self._desk.provider_name,
-                host=None if self._desk.provider is None else self._desk.provider.host,
-                response_model=reply.response_model,
-                on=f"{self._desk.clock.now():%Y-%m-%d}",
-            ),
-        )
+class _Wanted(Struct, frozen=True, gc=False):
+    """A call: what it is made for, who is asked, and the assertion that asks."""
+
+    kind: CallKind
+    subject: Subject
+    call: Call
+    assertion: str | None
+
+
+def _recording(key: str, wanted: _Wanted, reply: Reply, desk: Desk) -> Recording:
+    subject, call, provider = wanted.subject, wanted.call, desk.provider
+    return Recording(
+        v=FORMAT_VERSION,
+        key=key,
+        model=subject.model.ref,
+        case=call.case,
+        scenario=None,
+        assertion=wanted.assertion,
+        call=wanted.kind,
+        take=call.take,
+        parts=KeyParts(subject.prompt.bundle_sha256, call.inputs_sha256, subject.model.params),
+        answer=reply.answer,
+        usage=reply.usage,
+        cost_usd=reply.cost_usd,
+        latency_ms=reply.latency_ms,
+        recorded=Provenance(
+            provider=desk.name,
+            host=None if provider is None else provider.host,
+            response_model=reply.response_model,
+            on=f"{desk.means.clock.now():%Y-%m-%d}",
+        ),
+    )
 
 
 def _answered(reply: Reply, *, recording: str | None) -> Answered:
@@ -308,14 +348,15 @@ def recover(folder: CassetteFolder, suite: ReadySuite, plan: Plan) -> int:
     logs = unfinished(folder.project, name)
     if not logs:
         return 0
-    keys: set[str] = set()
-    for subject in suite.subjects:
-        keys |= subject_keys(subject, suite.dataset, plan)
+    lines = [(log, key, line) for log in logs for key, line in read_log(log)]
+    keys = _keys_of_plan(folder, suite, plan, {key: line for _, key, line in lines})
     received: dict[str, Line] = {}
     left: list[list[bytes]] = []
     for log in logs:
         left.append([])
-        for key, line in read_log(log):
+        for whose, key, line in lines:
+            if whose != log:
+                continue
             if key in keys:
                 received[key] = line
             else:
@@ -329,3 +370,21 @@ def recover(folder: CassetteFolder, suite: ReadySuite, plan: Plan) -> int:
         else:
             log.unlink()
     return len(received)
+
+
+def _keys_of_plan(
+    folder: CassetteFolder, suite: ReadySuite, plan: Plan, received: Mapping[str, Line]
+) -> set[str]:
+    """The keys that a plan asks for, where answers that were received count as recorded."""
+    cassette, problems = folder.open(suite.definition.name)
+    with closing(cassette):
+        raise_all(problems)
+
+        def find(key: str) -> Answered | None:
+            line = received.get(key)
+            return cassette.find(key) if line is None else as_answered(line.raw, "")
+
+        keys: set[str] = set()
+        for subject in suite.subjects:
+            keys |= subject_keys(subject, suite.dataset, plan, find)
+        return keys

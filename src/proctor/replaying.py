@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
+from functools import partial
+from typing import NamedTuple
 
-from msgspec import Struct
+from msgspec.structs import replace
 
 from proctor.cassette_files import CassetteFolder
-from proctor.cassettes import CacheMode, Cassette, answer_keys
+from proctor.cassettes import CacheMode, Cassette, JudgeKeys, answer_keys
 from proctor.errors import ProctorError, raise_all
 from proctor.evaluation import SelectedSuite
 from proctor.executors.local import LocalExecutor
 from proctor.loading.datasets import Dataset
 from proctor.pipeline import ReadySubject
-from proctor.planning import Plan
-from proctor.protocols import PlannedRow, RanRow
+from proctor.planning import BYTES_OF_A_TOKEN, Plan, worst_tokens
+from proctor.protocols import JudgedAssertion, PlannedRow, Question, RanRow
 from proctor.recorded import Replay
+from proctor.records import Answered, CallKind, Case, Check, Json, Subject
 from proctor.running.row import ReplayedRows, RowChecks
+from proctor.targets.prompt import PromptTarget
 
 
 class ReplaySession:
@@ -59,58 +63,114 @@ class ReplaySession:
         """Answer the rows from the recordings and check them, a batch at a time."""
         command = f"proctor run {suite} --cache record{self._options}"
         source = Replay(self._cassettes[suite], subject.target.subject, command)
-        run_rows = ReplayedRows(subject.target, source, RowChecks(subject.checks, timed_out))
+        checks = RowChecks(subject.checks, timed_out, source)
+        run_rows = ReplayedRows(subject.target, source, checks)
         for batch in LocalExecutor().run(rows, run_rows):
-            yield [RanRow(planned, result, asked=False) for planned, result in batch]
+            if not subject.checks.judged:
+                yield [RanRow(planned, result, asked=False) for planned, result in batch]
+                continue
+            yield [
+                RanRow(
+                    planned,
+                    result,
+                    asked=False,
+                    judge_calls=checks.judge_calls(planned.case.id, planned.repeat),
+                )
+                for planned, result in batch
+            ]
 
 
-class PlannedCalls(Struct, frozen=True):
-    """What the rows of one model come to: rows that share a recording share a call."""
-
-    model: str
-    rows: int
-    calls: int
-    recorded: int
-    to_make: int
-
-
-def planned_calls(
-    folder: CassetteFolder, selected: SelectedSuite, mode: CacheMode
-) -> Iterator[PlannedCalls]:
-    """Count the calls of a suite per model, without making any.
+class PlannedCall(NamedTuple):
+    """A call that a row makes.
 
     Args:
-        folder: Where cassettes are.
-        selected: What is to be run.
-        mode: What would be asked for.
-
-    Raises:
-        ProctorError: P6403 or P6404 when the cassette cannot be used.
+        kind: What it is made for.
+        subject: Who is asked.
+        key: None when it is not known yet, because it judges an answer that is not known.
+        worst_tokens: How many tokens it takes in and brings out at most; None when nothing limits
+            the answer, or when its messages are made by code that may not run.
     """
-    cassette, problems = folder.open(selected.name)
-    with closing(cassette):
-        raise_all(problems)
-        per_model: dict[str, tuple[int, set[str]]] = {}
-        for subject in selected.subjects:
-            model = subject.target.subject.model.ref
-            rows, keys = per_model.get(model, (0, set()))
-            keys |= subject_keys(subject, selected.suite.dataset, selected.plan)
-            per_model[model] = rows + len(selected.plan.places) * selected.plan.repeats, keys
-        for model, (rows, keys) in per_model.items():
-            recorded = sum(1 for key in keys if key in cassette)
-            to_make = {
-                CacheMode.REPLAY: 0,
-                CacheMode.RECORD: len(keys) - recorded,
-                CacheMode.REFRESH: len(keys),
-                CacheMode.OFF: rows,
-            }
-            yield PlannedCalls(model, rows, len(keys), recorded, to_make[mode])
+
+    kind: CallKind
+    subject: Subject
+    key: str | None
+    worst_tokens: Callable[[], tuple[int, int] | None]
+
+
+Find = Callable[[str], Answered | None]
+"""Looks up the recorded answer under a key."""
+
+
+def subject_calls(
+    subject: ReadySubject, dataset: Dataset, plan: Plan, find: Find
+) -> Iterator[PlannedCall]:
+    """Every call that the rows of one subject make, a shared one at each use.
+
+    Args:
+        subject: Who is under test.
+        dataset: The cases.
+        plan: Which of them, and how often.
+        find: Looks up recorded answers, which decide what judges are asked.
+    """
+    target, judge_keys = subject.target, JudgeKeys()
+    maker = answer_keys(target.subject)
+    for place in plan.places:
+        case = dataset.case(place)
+        inputs = target.inputs_sha256(case)
+        worst = partial(_worst_answer, target, case)
+        for take in range(1, plan.repeats + 1):
+            key = maker.key(inputs, take)
+            yield PlannedCall(CallKind.ANSWER, target.subject, key, worst)
+            if subject.checks.judged:
+                yield from _judge_calls(subject, case, find(key), judge_keys)
+
+
+def _judge_calls(
+    subject: ReadySubject, case: Case, answered: Answered | None, keys: JudgeKeys
+) -> Iterator[PlannedCall]:
+    for assertion in subject.checks.judged:
+        if answered is None:
+            limit = subject.target.subject.model.params.get("maxTokens")
+            for judge in assertion.judges:
+                worst = partial(_worst_judge, assertion, case, limit, judge)
+                yield PlannedCall(CallKind.JUDGE, judge, None, worst)
+            continue
+        asked = assertion.questions(answered, case)
+        if isinstance(asked, Check):
+            continue
+        for question in asked:
+            worst = partial(_worst_question, question)
+            yield PlannedCall(CallKind.JUDGE, question.subject, keys.key(question), worst)
+
+
+def _worst_answer(target: PromptTarget, case: Case) -> tuple[int, int] | None:
+    return worst_tokens(target.request(case)) if target.is_prepared else None
+
+
+def _worst_question(question: Question) -> tuple[int, int] | None:
+    return worst_tokens(question.request())
+
+
+def _worst_judge(
+    assertion: JudgedAssertion, case: Case, limit: Json, judge: Subject
+) -> tuple[int, int] | None:
+    if not isinstance(limit, int):
+        return None
+    request, times = assertion.outline(case)
+    request = replace(request, model=judge.model)
+    return worst_tokens(request, more_bytes=times * limit * BYTES_OF_A_TOKEN)
+
+
+def subject_keys(subject: ReadySubject, dataset: Dataset, plan: Plan, find: Find) -> set[str]:
+    """The key of every call that the rows of one subject make, as far as it is known."""
+    calls = subject_calls(subject, dataset, plan, find)
+    return {call.key for call in calls if call.key is not None}
 
 
 def subjects_to_ask(
     folder: CassetteFolder, selected: SelectedSuite, mode: CacheMode
 ) -> list[ReadySubject]:
-    """The subjects of a suite for which a live run would make a call.
+    """The subjects of a suite for which a live run would ask for an answer.
 
     Raises:
         ProctorError: P6403 or P6404 when the cassette cannot be used.
@@ -121,20 +181,15 @@ def subjects_to_ask(
     with closing(cassette):
         raise_all(problems)
         return [
-            subject
-            for subject in selected.subjects
-            if any(
-                key not in cassette
-                for key in subject_keys(subject, selected.suite.dataset, selected.plan)
-            )
+            subject for subject in selected.subjects if _lacks_answers(subject, selected, cassette)
         ]
 
 
-def subject_keys(subject: ReadySubject, dataset: Dataset, plan: Plan) -> set[str]:
-    """The key of every call that the rows of one subject make."""
+def _lacks_answers(subject: ReadySubject, selected: SelectedSuite, cassette: Cassette) -> bool:
     maker = answer_keys(subject.target.subject)
-    keys: set[str] = set()
-    for place in plan.places:
-        inputs = subject.target.inputs_sha256(dataset.case(place))
-        keys.update(maker.key(inputs, take) for take in range(1, plan.repeats + 1))
-    return keys
+    for place in selected.plan.places:
+        inputs = subject.target.inputs_sha256(selected.suite.dataset.case(place))
+        for take in range(1, selected.plan.repeats + 1):
+            if maker.key(inputs, take) not in cassette:
+                return True
+    return False

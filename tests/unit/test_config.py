@@ -72,6 +72,7 @@ class TestFinding:
             "concurrency": "default",
             "providers": "default",
             "prices": "default",
+            "scan": "default",
         }
 
     def test_a_table_of_pyproject_is_a_project_too(self, root):

@@ -58,6 +58,8 @@ class FakeSource:
 
 
 class FakeChecks:
+    judged = ()
+
     def __init__(self, *outcomes, raises=None):
         self.outcomes = outcomes
         self.raises = raises

@@ -6,7 +6,9 @@ import pytest
 from live_support import FakeClock
 from proctor.config import ProviderConfig
 from proctor.errors import FileError, ManyProblems, ProviderError, UsageError
-from proctor.providers.access import open_providers
+from proctor.providers.access import Access, open_providers
+from proctor.providers.hosts import HostRules
+from proctor.providers.keys import KeyRules
 from proctor.providers.scripted import ScriptedAnswer, ScriptedProvider, load_script
 from proctor.records import Call, Finish, Message, ModelChoice, Request, ToolCall, Usage
 
@@ -242,18 +244,21 @@ class TestReading:
 class TestOpening:
     def open(self, tmp_path, names, **configured):
         configs = {name: ProviderConfig(**config) for name, config in configured.items()}
-        return open_providers(names, configs, root=tmp_path, clock=FakeClock())
+        access = Access(HostRules(), KeyRules())
+        return open_providers(names, configs, root=tmp_path, clock=FakeClock(), access=access)
 
     def test_a_provider_answers_from_its_script(self, tmp_path):
         (tmp_path / "script.jsonl").write_text('{"text": "Sure."}\n', "utf-8")
         opened = self.open(
             tmp_path, ["local", "local"], local={"kind": "scripted", "answers": "script.jsonl"}
         )
-        reply = asyncio.run(opened["local"].complete(request(), Call("a", "0" * 64, 1)))
+        reply = asyncio.run(opened["local"].provider.complete(request(), Call("a", "0" * 64, 1)))
         assert reply.answer.text == "Sure."
-        assert (opened["local"].kind, opened["local"].host) == ("scripted", None)
+        assert (opened["local"].provider.kind, opened["local"].provider.host) == ("scripted", None)
+        assert opened["local"].key is None
 
-    def test_every_provider_that_cannot_be_asked_is_named(self, tmp_path):
+    def test_every_provider_that_cannot_be_asked_is_named(self, tmp_path, monkeypatch):
+        monkeypatch.delenv("OPENAI_API_KEY", raising=False)
         with pytest.raises(ManyProblems) as caught:
             self.open(
                 tmp_path,
@@ -266,7 +271,7 @@ class TestOpening:
         problems = [(problem.code, problem.message) for problem in caught.value.problems()]
         assert problems == [
             ("P6301", "the scripted provider `bare` has no script"),
-            ("P6301", "the provider `cloud` is of kind openai, which this version cannot ask"),
+            ("P6306", "the variable `OPENAI_API_KEY` is not set"),
             ("P6003", "the script `gone.jsonl` cannot be read: no such file or directory"),
             ("P6301", "there is no provider `nobody` in the project's configuration"),
         ]

@@ -3,18 +3,22 @@ from collections import Counter
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from itertools import combinations
-from math import sqrt
+from math import nan, sqrt
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from statsmodels.stats.inter_rater import cohens_kappa as cohens_kappa_of
+from statsmodels.stats.proportion import proportion_confint
 
 from proctor import statistics
 from proctor.statistics import (
     Z_95,
+    cohens_kappa,
     effective_rows,
     is_barely_passing,
     is_flaky,
+    mean_score,
     pass_at_k,
     pass_hat_k,
     percent,
@@ -159,6 +163,75 @@ def test_rows_are_worth_what_the_variance_between_units_says(units):
 def test_failing_is_worth_as_much_as_passing(units):
     turned = [(measured - passed, measured) for passed, measured in units]
     assert effective_rows(Counter(units)) == effective_rows(Counter(turned))
+
+
+@given(rates)
+def test_interval_is_the_one_of_the_textbooks(rate):
+    passed, measured = rate
+    oracle = proportion_confint(passed, measured, alpha=0.05, method="wilson")
+    assert wilson_interval(passed, measured) == pytest.approx(oracle, rel=1e-9, abs=1e-15)
+
+
+# Scores
+
+
+@pytest.mark.parametrize(
+    ("scores", "mean", "known"),
+    [
+        ([0.8, nan, 0.9], 0.85, 2),
+        ([nan, nan], None, 0),
+        ([], None, 0),
+        ([0.0, nan], 0.0, 1),
+        ([0.1] * 10, 0.1, 10),
+    ],
+)
+def test_a_score_that_is_no_number_is_left_out_and_counted(scores, mean, known):
+    found = mean_score(scores)
+    assert found == ((None if mean is None else pytest.approx(mean, rel=1e-15)), known)
+
+
+# Agreement of two judges
+
+
+def kappa(both, first, second, neither):
+    return cohens_kappa(both=both, first=first, second=second, neither=neither)
+
+
+@pytest.mark.parametrize(
+    ("counts", "agreement", "expected"),
+    [
+        ((20, 5, 10, 15), 0.70, 0.40),
+        ((45, 4, 1, 0), 0.90, -0.0331),
+        ((95, 5, 0, 0), 0.95, 0),
+        ((5, 0, 0, 0), 1, None),
+        ((40, 2, 3, 5), 0.90, 0.6082),
+        ((0, 0, 0, 5), 1, None),
+    ],
+)
+def test_kappa_of_known_judgements(counts, agreement, expected):
+    both, *_, neither = counts
+    assert (both + neither) / sum(counts) == pytest.approx(agreement)
+    found = kappa(*counts)
+    assert found == (None if expected is None else pytest.approx(expected, abs=5e-5))
+
+
+def test_full_agreement_on_five_cases_is_not_certain():
+    assert wilson_interval(5, 5) == pytest.approx((0.5655, 1), abs=5e-5)
+
+
+judged = st.integers(0, 200)
+
+
+@given(judged, judged, judged, judged)
+def test_kappa_is_the_one_of_the_textbooks(both, first, second, neither):
+    found = kappa(both, first, second, neither)
+    if found is not None:
+        oracle = cohens_kappa_of([[both, first], [second, neither]], return_results=False)
+        assert found == pytest.approx(oracle, rel=1e-9, abs=1e-12)
+    else:
+        # They say the same of every case, and the same of all of them.
+        assert (first, second) == (0, 0)
+        assert 0 in (both, neither)
 
 
 # pass@k and pass^k

@@ -54,7 +54,7 @@ def list_(suites: tuple[str, ...], cwd: Path | None) -> int:
     with _work(cwd, suites) as work:
         for one in work.suites:
             with _opened(work.folder, one.name) as cassette:
-                found = summarise(cassette, _keys(one))
+                found = summarise(cassette, _keys(one, cassette))
             dates = f"{found.first} to {found.last}" if found.first != found.last else found.first
             about = f", {', '.join(found.models)} from {', '.join(found.hosts)}, {dates}"
             output.line(
@@ -197,17 +197,17 @@ def _file(path: Path) -> Iterator[Cassette]:
         yield cassette
 
 
-def _keys(selected: SelectedSuite) -> set[str]:
+def _keys(selected: SelectedSuite, cassette: Cassette) -> set[str]:
     keys: set[str] = set()
     for subject in selected.subjects:
-        keys |= subject_keys(subject, selected.suite.dataset, selected.plan)
+        keys |= subject_keys(subject, selected.suite.dataset, selected.plan, cassette.find)
     return keys
 
 
 def _show_unused(folder: CassetteFolder, selected: SelectedSuite, output: Output) -> set[str]:
-    wanted = _keys(selected)
     unused: set[str] = set()
     with _opened(folder, selected.name) as cassette:
+        wanted = _keys(selected, cassette)
         for recording, _ in cassette.recordings():
             if recording.key not in wanted:
                 unused.add(recording.key)

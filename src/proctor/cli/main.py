@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import sys
-import traceback
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -18,12 +17,16 @@ from proctor.version import VERSION
 
 COMMANDS = {
     "cassette": "Look at recordings, check, prune and recover them.",
+    "compare": "Compare two reports, case by case.",
     "completion": "Print what makes a shell complete commands and options.",
     "config": "Print each value of the configuration and where it came from.",
     "explain": "Print what a code means, or all codes.",
     "init": "Write a small project that passes at once.",
     "lint": "Check suites, prompts and datasets; run nothing.",
+    "models": "List the models of the project: where they are, and what they cost.",
     "plugins": "List the kinds of assertion there are, and who brings them.",
+    "power": "Say how many rows it takes to find a drop of the pass rate.",
+    "report": "Render a stored report again.",
     "run": "Run suites and report what passed.",
     "schema": "Print the JSON Schema of a kind of file.",
 }
@@ -112,10 +115,6 @@ def _run(arguments: Sequence[str] | None) -> int:
     except OSError as error:
         output.system_error(error)
         return output.finish(ExitCode.CANNOT)
-    except Exception:
-        traceback.print_exc()
-        output.note(
-            "this is a fault of Proctor, not of your files. Please report it with the lines "
-            "above and what you ran."
-        )
+    except Exception as error:
+        output.fault(error)
         return output.finish(ExitCode.FAULT)

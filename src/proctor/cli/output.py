@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from proctor.errors import ExitCode, ProctorError, UsageError
 from proctor.rendering.escaping import terminal_line, terminal_text
 from proctor.safe_io import reason_of
+from proctor.scrubbing import SECRETS
 
 if TYPE_CHECKING:
     import click
@@ -24,6 +25,7 @@ class Output:
 
     def __init__(self) -> None:
         self._stdout_is_closed = False
+        self._write_note: Callable[[str], None] = _write_to_stderr
 
     def colour(self) -> bool:
         """Whether stdout is a terminal whose reader wants colours."""
@@ -60,10 +62,19 @@ class Output:
         self.write(terminal_line(text).encode("utf-8") + b"\n")
 
     def note(self, text: str) -> None:
-        """One line on stderr."""
+        """One line on stderr, without any key that was read."""
         # Whoever does not want to hear it changes nothing about what happened.
         with suppress(OSError):
-            sys.stderr.write(terminal_line(terminal_text(text)) + "\n")
+            self._write_note(terminal_line(terminal_text(SECRETS.scrub(text))))
+
+    @contextmanager
+    def notes_through(self, write_line: Callable[[str], None]) -> Iterator[None]:
+        """Meanwhile, lines for stderr are written by who draws something else there."""
+        before, self._write_note = self._write_note, write_line
+        try:
+            yield
+        finally:
+            self._write_note = before
 
     def problems(self, error: ProctorError) -> None:
         """Every problem with its place and its hint."""
@@ -96,6 +107,15 @@ class Output:
         self.note(f"P6004: the system refused, {reason_of(error)}{name}")
         self.note("    name another file or folder")
 
+    def fault(self, error: Exception) -> None:
+        """The traceback of a fault of Proctor, and what to do with it."""
+        for line in SECRETS.format_exception(error).splitlines():
+            self.note(line)
+        self.note(
+            "this is a fault of Proctor, not of your files. Please report it with the lines "
+            "above and what you ran."
+        )
+
     def finish(self, code: int) -> int:
         """Flush stdout and return the exit code: 2 when the output did not get there."""
         try:
@@ -112,6 +132,10 @@ class Output:
         self._stdout_is_closed = True
         # What Python still has buffered goes nowhere, instead of failing again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _write_to_stderr(line: str) -> None:
+    sys.stderr.write(line + "\n")
 
 
 def counted(number: int, noun: str) -> str:

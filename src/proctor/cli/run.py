@@ -12,7 +12,7 @@ import click
 
 from proctor.cassette_files import CassetteFolder
 from proctor.cassettes import CacheMode
-from proctor.cli.output import Output, counted
+from proctor.cli.output import Output
 from proctor.cli.project import cassette_folder, cwd_option, project_config
 from proctor.cli.run_options import RunOptions, run_options
 from proctor.errors import ExitCode, ReportError, UsageError
@@ -21,7 +21,7 @@ from proctor.pipeline import Exam, load_exam
 from proctor.protocols import Renderer
 from proctor.records import RenderOptions
 from proctor.registry import renderers
-from proctor.replaying import ReplaySession, planned_calls
+from proctor.replaying import ReplaySession
 from proctor.report_files import read_report_bytes
 from proctor.reporting import RunReport
 from proctor.safe_io import make_named_folder, reason_of, write_whole
@@ -61,7 +61,10 @@ def command(**given: Any) -> int:  # noqa: ANN401 - click hands over every optio
         selected = select(exam, selection)
         folder = cassette_folder(config, options.cwd, options.cassettes)
         if options.dry_run:
-            return _dry_run(folder, selected, CacheMode(options.cache), output)
+            from proctor.cli.live import dry_run
+
+            dry_run(options, selected, folder=folder, config=config, output=output)
+            return ExitCode.OK
         if options.out is not None:
             _keep_inputs(options.path(options.out), exam, folder)
         report = _run(options, exam, selected, folder, output)
@@ -92,20 +95,6 @@ def _run(
     from proctor.cli.live import run_live
 
     return run_live(options, selected, folder=folder, config=exam.config, output=output)
-
-
-def _dry_run(
-    folder: CassetteFolder, selected: Sequence[SelectedSuite], mode: CacheMode, output: Output
-) -> int:
-    """Say per suite and model how many calls there are, recorded and to be made."""
-    for one in selected:
-        for calls in planned_calls(folder, one, mode):
-            output.line(
-                f"{one.name}  {calls.model}: {counted(calls.rows, 'row')}, "
-                f"{counted(calls.recorded, 'call')} recorded, "
-                f"{calls.calls - calls.recorded} not, {calls.to_make} to make"
-            )
-    return ExitCode.OK
 
 
 def _show(options: RunOptions, report: RunReport, output: Output) -> int:

@@ -29,8 +29,13 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     cache: str
     cassettes: Path | None
     dry_run: bool
+    max_cost: float | None
+    allow_host: tuple[str, ...]
+    allow_local: bool
+    allow_key: tuple[str, ...]
     concurrency: int | None
     timeout: float
+    max_wait: float
     case: tuple[str, ...]
     tag: tuple[str, ...]
     model: tuple[str, ...]
@@ -47,6 +52,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     report_dir: Path | None
     no_answers: bool
     all: bool
+    quiet: bool
     exit_zero: bool
     verify: Path | None
 
@@ -94,9 +100,9 @@ def _senseless(message: str) -> UsageError:
     return UsageError(message, code="P6002", hint="leave one of them out, or give it a value")
 
 
-def _finite(_context: object, _parameter: object, value: float) -> float:
-    if not math.isfinite(value):
-        raise click.BadParameter("it must be a number of seconds")
+def _finite(_context: object, _parameter: object, value: float | None) -> float | None:
+    if value is not None and not math.isfinite(value):
+        raise click.BadParameter("it must be a finite number")
     return value
 
 
@@ -118,6 +124,29 @@ _OPTIONS = (
     ),
     click.option("--dry-run", is_flag=True, help="Say what would be asked, and ask nothing."),
     click.option(
+        "--max-cost",
+        metavar="USD",
+        type=click.FloatRange(0, 1_000_000),
+        callback=_finite,
+        help="What asking may cost at most. Nothing is asked when the plan could cost more.",
+    ),
+    click.option(
+        "--allow-host",
+        metavar="H[:PORT]",
+        multiple=True,
+        help="Let requests go to this host of a provider. api.anthropic.com and api.openai.com "
+        "are open for their own.",
+    ),
+    click.option(
+        "--allow-local", is_flag=True, help="Let requests go to providers on this machine."
+    ),
+    click.option(
+        "--allow-key",
+        metavar="NAME=H[:PORT]",
+        multiple=True,
+        help="Let the key in this variable go to this host.",
+    ),
+    click.option(
         "--concurrency",
         metavar="N",
         type=click.IntRange(1, 1_024),
@@ -131,6 +160,15 @@ _OPTIONS = (
         default=120.0,
         show_default=True,
         help="Seconds one reply may take in all.",
+    ),
+    click.option(
+        "--max-wait",
+        metavar="S",
+        type=click.FloatRange(0, 86_400),
+        callback=_finite,
+        default=60.0,
+        show_default=True,
+        help="Seconds one call may wait, in all, to be asked again after a rate limit or a fault.",
     ),
     click.option("--case", metavar="GLOB", multiple=True, help="Only cases with such an id."),
     click.option("--tag", metavar="T", multiple=True, help="Only cases with this tag."),
@@ -186,6 +224,7 @@ _OPTIONS = (
         help="Leave answers, inputs, expected values, evidence and reasons out of the report.",
     ),
     click.option("--all", is_flag=True, help="Show every case, not only the first 20."),
+    click.option("--quiet", is_flag=True, help="Do not show how a live run goes."),
     click.option("--exit-zero", is_flag=True, help="Exit with 0 where it would be 1 or 3."),
     click.option(
         "--verify",

@@ -15,7 +15,8 @@ from msgspec import Meta, Struct
 
 from proctor.clock import Clock
 from proctor.documents import Document, StructReader
-from proctor.errors import ProctorError, ProviderError, UsageError, raise_all
+from proctor.errors import ProctorError, ProviderError, TryAgain, UsageError, raise_all
+from proctor.providers.wire import status_error
 from proctor.records import Call, Finish, Json, Reply, Request, ToolCall, Usage, model_answer
 from proctor.safe_io import MEBIBYTE, inside, read_inside, reason_of
 from proctor.strict_json import JsonProblem, parse_json
@@ -44,7 +45,6 @@ class ScriptedAnswer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 Script = Callable[[Request, Call], ScriptedAnswer | str]
 """A function that answers each call; a plain string is the text of the answer."""
 
-_CODES = {401: "P6308", 403: "P6308", 408: "P6310", 429: "P6309", 504: "P6310"}
 _FAULTS = ("timeout", "reset", "hang")
 
 
@@ -88,15 +88,18 @@ class ScriptedProvider:
             response_model=None,
         )
 
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
     async def _fail(self, fault: int | str) -> None:
         if fault == "hang":
             while True:
                 await self._clock.sleep(3_600)
         if isinstance(fault, int):
-            code = _CODES.get(fault, "P6312")
-            raise ProviderError(f"the provider replied with status {fault}", code=code)
-        said = "took too long" if fault == "timeout" else "closed the connection"
-        raise ProviderError(f"the provider {said}", code="P6310")
+            raise status_error(fault, f"the provider replied with status {fault}")
+        if fault == "reset":
+            raise TryAgain("the provider closed the connection", code="P6310")
+        raise ProviderError("the provider took too long", code="P6310")
 
 
 def load_script(root: Path, path: str, *, where: str | None = None) -> list[ScriptedAnswer]:

@@ -1,17 +1,25 @@
-"""The nouns of Proctor as frozen structs: what flows between the stages and what is stored."""
+"""The nouns of Proctor as frozen structs: what flows between the stages and what is stored.
+
+Those of a comparison are in `records.comparison` only: a run needs none of them.
+"""
 
 from proctor.records.exam import (
+    MAX_REPEATS,
+    AllowedPii,
+    AllowedRule,
     AssertionSpec,
     AtKLimit,
     Call,
     Case,
     FieldSpec,
     GroupSpec,
+    JudgeSetup,
     LoadedAssertion,
     Message,
     ModelChoice,
     Prompt,
     Request,
+    RuleName,
     Subject,
     Thresholds,
     ToolSpec,
@@ -37,6 +45,7 @@ from proctor.records.report import (
     Cost,
     Counts,
     DatasetReport,
+    Finding,
     PassRate,
     RenderOptions,
     RepeatRate,
@@ -68,7 +77,10 @@ from proctor.records.words import (
 )
 
 __all__ = [
+    "MAX_REPEATS",
     "REPORT_SCHEMA",
+    "AllowedPii",
+    "AllowedRule",
     "Amount",
     "Answer",
     "Answered",
@@ -87,11 +99,13 @@ __all__ = [
     "Counts",
     "DatasetReport",
     "FieldSpec",
+    "Finding",
     "Finish",
     "GroupSpec",
     "Identifier",
     "Json",
     "JsonObject",
+    "JudgeSetup",
     "KeyParts",
     "LoadedAssertion",
     "Message",
@@ -108,6 +122,7 @@ __all__ = [
     "Request",
     "RowError",
     "RowResult",
+    "RuleName",
     "Severity",
     "Sha256",
     "Subject",

@@ -8,6 +8,9 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from proctor.records.words import Identifier, Json, JsonObject, Severity
 
+MAX_REPEATS = 1_000
+"""How often a row may be run."""
+
 
 class FieldSpec(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """One field of an input or output contract, as written in a prompt.
@@ -137,6 +140,32 @@ class GroupSpec(AssertionSpec, frozen=True, kw_only=True):
     of: list[Json]
 
 
+RuleName = Literal["S005", "S010", "S011", "S012", "S014"]
+"""A pattern rule of the safety scan of datasets."""
+
+
+class AllowedRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A rule of the safety scan that is let through.
+
+    Args:
+        rule: Its name.
+        reason: Why; shown in the report.
+    """
+
+    rule: RuleName
+    reason: str
+
+
+class AllowedPii(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Personal data that is let through.
+
+    Args:
+        reason: Why; shown in the report.
+    """
+
+    reason: str
+
+
 class Case(Struct, frozen=True, gc=False):
     """One row of a dataset, its inputs typed and its defaults not yet filled in."""
 
@@ -146,6 +175,27 @@ class Case(Struct, frozen=True, gc=False):
     tags: list[str] = []
     tiers: list[str] = []
     metadata: JsonObject | None = None
+    context: Json = None
+    dos: list[str] = []
+    donts: list[str] = []
+
+
+class JudgeSetup(Struct, frozen=True, kw_only=True):
+    """Who judges the answers of a suite, as far as the suite says.
+
+    Args:
+        model: The model that judges; None for that of each rubric.
+        panel: Several models, one run of each, instead of `model` and `runs`.
+        runs: How often one model judges each answer.
+        params: Sent to the judges, over those of the rubric.
+        skip_after_failure: Whether an answer that failed another check is not judged.
+    """
+
+    model: str | None = None
+    panel: tuple[str, ...] = ()
+    runs: int = 3
+    params: JsonObject = {}
+    skip_after_failure: bool = False
 
 
 class AtKLimit(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

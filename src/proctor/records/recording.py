@@ -99,13 +99,18 @@ class Recording(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
 
 
 class Reply(Struct, frozen=True, gc=False):
-    """What a provider replied to one call, not yet recorded."""
+    """What a provider replied to one call, not yet recorded.
+
+    Cost and latency are None when the caller is to work them out. `cache_written` is how many of
+    the input tokens were written to the provider's cache, which may cost more.
+    """
 
     answer: Answer
     usage: Usage | None
     cost_usd: float | None
     latency_ms: float | None
     response_model: str | None
+    cache_written: int = 0
 
 
 class Answered(Struct, frozen=True, gc=False):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from msgspec import UNSET, Struct, UnsetType
 
+from proctor.records.exam import AllowedPii, AllowedRule
 from proctor.records.recording import Answer, Usage
 from proctor.records.words import Json, JsonObject, Outcome, Severity, Verdict
 
@@ -56,7 +57,7 @@ class RowResult(Struct, frozen=True, gc=False):
     checks: list[Check]
     usage: Usage | None
     cost_usd: float | None
-    latency_ms: float | None
+    latency_ms: int | float | None
     error: RowError | None
 
 
@@ -175,6 +176,19 @@ class SubjectReport(Struct, frozen=True):
         return self.model if self.prompt is None else f"{self.prompt}@{self.model}"
 
 
+class Finding(Struct, frozen=True, gc=False):
+    """What the safety scan found in a case of a dataset, and where the case is; never the text.
+
+    `case` is None when the case's id is what was found.
+    """
+
+    rule: str
+    code: str
+    file: str
+    line: int
+    case: str | None
+
+
 class DatasetReport(Struct, frozen=True):
     """Which data was used: `path` is relative to the project root, `sha256` over its bytes."""
 
@@ -182,9 +196,9 @@ class DatasetReport(Struct, frozen=True):
     sha256: str
     cases: int
     selected: int
-    allow: list[JsonObject]
-    allow_pii: JsonObject | None
-    findings: list[JsonObject]
+    allow: list[AllowedRule]
+    allow_pii: AllowedPii | None
+    findings: list[Finding]
 
 
 class CacheReport(Struct, frozen=True):

@@ -7,10 +7,13 @@ no row starts that is more than a window ahead, so what is held stays small.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Iterator
+from typing import Any, TypeVar
 
 from proctor.protocols import PlannedRow
 from proctor.records import Case, RowResult
+
+T = TypeVar("T")
 
 GRACE_S = 10.0
 """How long calls in flight may still take after a stop."""
@@ -37,16 +40,58 @@ class Stop:
         self._wake = wake
 
 
+class LiveLoop:
+    """The event loop of a live run: one for all of its rows, so that connections stay open.
+
+    What ends the program (Ctrl-C pressed twice) leaves tasks that nobody may run any further; the
+    loop is closed then, and everything on it is cancelled.
+    """
+
+    def __init__(self) -> None:
+        # With a factory the runner leaves the caller's current event loop alone.
+        self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
+        self.is_closed = False
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run something to its end."""
+        try:
+            return self._runner.run(work)
+        except (KeyboardInterrupt, SystemExit):
+            self.close()
+            raise
+
+    def soon(self, call: Callable[[], object]) -> None:
+        """Have something called on the loop, from wherever this is said."""
+        self._runner.get_loop().call_soon_threadsafe(call)
+
+    def close(self) -> None:
+        """Cancel what is left, and close the loop."""
+        self.is_closed = True
+        self._runner.close()
+
+
 class LiveExecutor:
-    """Runs rows on an event loop of its own, closed when they are exhausted or given up.
+    """Runs rows on an event loop that the caller keeps.
 
     Args:
+        loop: Where they run.
         concurrency: How many rows are in flight at most.
         stop: Ends the run early: rows not started are left out, rows in flight may still finish.
         grace_s: How long they may take for that.
+        on_stop: Called when that begins, to end what waits and will not be asked any more.
     """
 
-    def __init__(self, *, concurrency: int, stop: Stop, grace_s: float = GRACE_S) -> None:
+    def __init__(
+        self,
+        loop: LiveLoop,
+        *,
+        concurrency: int,
+        stop: Stop,
+        grace_s: float = GRACE_S,
+        on_stop: Callable[[], None] | None = None,
+    ) -> None:
+        self._loop = loop
+        self._on_stop = on_stop or (lambda: None)
         self._concurrency = concurrency
         self._window = max(64, 4 * concurrency)
         self._stop = stop
@@ -56,20 +101,22 @@ class LiveExecutor:
         self, rows: Iterable[PlannedRow], ask_row: AskRow
     ) -> Generator[list[FinishedRow], None, None]:
         """Yield the rows that finished with their results, in the order of `rows`."""
-        # With a factory the runner leaves the caller's current event loop alone.
-        with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
-            flight = _Flight(iter(rows), ask_row, self._concurrency, self._window)
-            loop = runner.get_loop()
-            self._stop.on_request(lambda: loop.call_soon_threadsafe(flight.wake))
-            try:
-                while True:
-                    done = runner.run(flight.next_done(self._stop, self._grace_s))
-                    if not done:
-                        return
-                    yield done
-            finally:
-                self._stop.on_request(None)
-                runner.run(flight.cancel())
+        flight = _Flight(
+            iter(rows), ask_row, self._concurrency, self._window, on_stop=self._on_stop
+        )
+        self._stop.on_request(lambda: self._loop.soon(flight.wake))
+        try:
+            while True:
+                done = self._loop.run(flight.next_done(self._stop, self._grace_s))
+                if not done:
+                    return
+                yield done
+        finally:
+            self._stop.on_request(None)
+            if self._loop.is_closed:
+                flight.forget()
+            else:
+                self._loop.run(flight.cancel())
 
 
 class _Flight:
@@ -81,7 +128,10 @@ class _Flight:
         ask_row: AskRow,
         concurrency: int,
         window: int,
+        *,
+        on_stop: Callable[[], None],
     ) -> None:
+        self._on_stop = on_stop
         self._rows = rows
         self._ask_row = ask_row
         self._concurrency = concurrency
@@ -118,6 +168,13 @@ class _Flight:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._tasks.clear()
 
+    def forget(self) -> None:
+        """Let go of tasks whose loop is closed; what ended the program is known already."""
+        for task in self._tasks:
+            if task.done() and not task.cancelled():
+                task.exception()
+        self._tasks.clear()
+
     def _start_more(self) -> None:
         while (
             not self._exhausted
@@ -136,7 +193,10 @@ class _Flight:
 
     def _collect(self) -> None:
         for task in [task for task in self._tasks if task.done()]:
-            self._finished[self._tasks.pop(task)] = task.result()
+            place = self._tasks.pop(task)
+            # A row that gave up because of a stop has no result: it was not run.
+            if not task.cancelled():
+                self._finished[place] = task.result()
 
     def _take_ready(self) -> list[FinishedRow]:
         ready = []
@@ -148,6 +208,7 @@ class _Flight:
     async def _land(self, grace_s: float) -> list[FinishedRow]:
         """Everything that finished, after the rows in flight have had their time."""
         self._exhausted = True
+        self._on_stop()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=grace_s)
             self._collect()

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 from proctor.errors import ProctorError
 from proctor.outcomes import ran_out_of_time, row_outcome
-from proctor.protocols import AnswerSource, Checks, LiveSource, PlannedRow, Target
+from proctor.protocols import (
+    AnswerSource,
+    Checks,
+    Heard,
+    JudgeCall,
+    JudgedAssertion,
+    JudgeSource,
+    LiveSource,
+    PlannedRow,
+    Question,
+    Target,
+)
 from proctor.records import Answered, Call, Case, Check, Outcome, RowError, RowResult
 
 FRAMEWORK_ISSUE = "framework_issue"
 
-_FAILED = Outcome.FAILED
+_PASSED, _FAILED = Outcome.PASSED, Outcome.FAILED
 
 
 class RowChecks:
@@ -20,15 +32,60 @@ class RowChecks:
     Args:
         checks: The compiled assertions of the subject.
         timed_out: Ids of assertions that have run out of time; grows while rows run.
+        judges: Where the replies of judges come from, when they are there already.
     """
 
-    def __init__(self, checks: Checks, timed_out: set[str]) -> None:
+    def __init__(
+        self, checks: Checks, timed_out: set[str], judges: JudgeSource | None = None
+    ) -> None:
         self._checks = checks
+        self._judges = judges
+        self._judge_calls: dict[tuple[str, int], list[JudgeCall]] = {}
         self.timed_out = timed_out
 
-    def row(self, answered: Answered, case: Case, repeat: int) -> RowResult:
-        """The row of an answer."""
-        return _checked(answered, self._checks.run(answered, case, self.timed_out), repeat)
+    def judge_calls(self, case: str, repeat: int) -> Sequence[JudgeCall]:
+        """The replies of judges that a row used; they are forgotten by that."""
+        return self._judge_calls.pop((case, repeat), ())
+
+    async def row(
+        self, answered: Answered, case: Case, repeat: int, judges: LiveSource
+    ) -> RowResult:
+        """The row of an answer, with judges that are asked now."""
+        plain = self._checks.run(answered, case, self.timed_out)
+        judgings = [
+            _Judging(one, answered, case) for one in self._checks.judged if _is_asked(one, plain)
+        ]
+        asked = [judges.judged(each) for one in judgings for each in one.questions]
+        said = iter(await asyncio.gather(*asked, return_exceptions=True))
+        for one in judgings:
+            one.hear([next(said) for _ in one.questions])
+        return self._judged(answered, plain, judgings, case, repeat)
+
+    def _judged(
+        self,
+        answered: Answered,
+        plain: list[Check],
+        judgings: Sequence[_Judging],
+        case: Case,
+        repeat: int,
+    ) -> RowResult:
+        if not judgings:
+            return _checked(answered, plain, repeat)
+        calls = [call for one in judgings for call in one.calls]
+        if calls:
+            self._judge_calls[case.id, repeat] = calls
+        checks = self._checks.in_order(plain + [one.check for one in judgings])
+        error = next((one.error for one in judgings if one.error is not None), None)
+        return _checked(answered, checks, repeat, error)
+
+    def _with_judges(self, answered: Answered, row: PlannedRow, plain: list[Check]) -> RowResult:
+        judgings: list[_Judging] = []
+        for assertion in self._checks.judged:
+            if _is_asked(assertion, plain):
+                judging = _Judging(assertion, answered, row.case)
+                judging.hear([_reply(self._judges, each) for each in judging.questions])
+                judgings.append(judging)
+        return self._judged(answered, plain, judgings, row.case, row.repeat)
 
     def rows(self, answers: Sequence[Answered], rows: Sequence[PlannedRow]) -> list[RowResult]:
         """The rows of some answers that follow each other in the plan.
@@ -42,6 +99,11 @@ class RowChecks:
                 check.id for check in checks if check.outcome is _FAILED and ran_out_of_time(check)
             )
             checked.append(checks)
+        if self._checks.judged:
+            return [
+                self._with_judges(answered, row, checks)
+                for answered, checks, row in zip(answers, checked, rows, strict=True)
+            ]
         return [
             _checked(answered, checks, row.repeat)
             for answered, checks, row in zip(answers, checked, rows, strict=True)
@@ -50,8 +112,7 @@ class RowChecks:
     def spoiled(self, error: Exception, repeat: int) -> RowResult:
         """The row of an error: it says what went wrong, and a fault of ours what kind."""
         if isinstance(error, ProctorError):
-            message = error.message if error.hint is None else f"{error.message}; {error.hint}"
-            return _errored(repeat, RowError(error.code, message), category=None)
+            return _errored(repeat, _said_of(error), category=None)
         fault = f"the row could not be run: {type(error).__name__}"
         return _errored(repeat, RowError("P6701", fault), category=FRAMEWORK_ISSUE)
 
@@ -116,16 +177,82 @@ class AskedRow:
         """Ask for the answer to one row and check it."""
         try:
             call = Call(case.id, self._target.inputs_sha256(case), repeat)
-            return self._checks.row(await self._source.ask(call, case), case, repeat)
+            answered = await self._source.ask(call, case)
+            return await self._checks.row(answered, case, repeat, self._source)
         except Exception as error:
             return self._checks.spoiled(error, repeat)
 
 
-def _checked(answered: Answered, checks: list[Check], repeat: int) -> RowResult:
+class _Judging:
+    """What becomes of one judged assertion on one answer.
+
+    When a reply is missing the check is errored, whatever the others say: a replay must not decide
+    otherwise than the run that was recorded.
+    """
+
+    def __init__(self, assertion: JudgedAssertion, answered: Answered, case: Case) -> None:
+        self._assertion = assertion
+        self._case = case
+        asked = assertion.questions(answered, case)
+        self.questions: Sequence[Question] = () if isinstance(asked, Check) else asked
+        self._decided = asked if isinstance(asked, Check) else None
+        self.error: RowError | None = None
+        self.calls: list[JudgeCall] = []
+
+    def hear(self, replies: Sequence[Heard | BaseException]) -> None:
+        """Take the replies to the questions, or what there was instead of one."""
+        if self._decided is not None:
+            return
+        heard: list[Answered] = []
+        for reply in replies:
+            if isinstance(reply, Heard):
+                heard.append(reply.reply)
+                said = reply.reply
+                self.calls.append(JudgeCall(said.cost_usd, reply.asked, said.recording))
+            elif isinstance(reply, ProctorError):
+                self.error = self.error or _said_of(reply)
+            else:
+                raise reply
+        if self.error is None:
+            self._decided = self._assertion.judge(heard, self._case)
+
+    @property
+    def check(self) -> Check:
+        """The check that came of it."""
+        if self._decided is not None:
+            return self._decided
+        assert self.error is not None  # noqa: S101 - `hear` has found one or the other
+        spec = self._assertion.spec
+        reason = f"{self.error.code}: a judge did not reply"
+        return Check(spec.id, spec.kind, Outcome.ERRORED, spec.severity, reason)
+
+
+def _is_asked(assertion: JudgedAssertion, plain: Sequence[Check]) -> bool:
+    return not (
+        assertion.skips_after_failure and any(check.outcome is not _PASSED for check in plain)
+    )
+
+
+def _reply(judges: JudgeSource | None, question: Question) -> Heard | ProctorError:
+    assert judges is not None  # noqa: S101 - whoever replays has recordings
+    try:
+        return judges.judged(question)
+    except ProctorError as error:
+        return error
+
+
+def _said_of(error: ProctorError) -> RowError:
+    message = error.message if error.hint is None else f"{error.message}; {error.hint}"
+    return RowError(error.code, message)
+
+
+def _checked(
+    answered: Answered, checks: list[Check], repeat: int, error: RowError | None = None
+) -> RowResult:
     return RowResult(
         None,
         repeat,
-        row_outcome(checks, None),
+        row_outcome(checks, error),
         None,
         None,
         answered.answer,
@@ -134,7 +261,7 @@ def _checked(answered: Answered, checks: list[Check], repeat: int) -> RowResult:
         answered.usage,
         answered.cost_usd,
         answered.latency_ms,
-        None,
+        error,
     )
 
 

@@ -1,0 +1,182 @@
+"""What a run would ask for, and what that could cost at most; nothing is asked here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+
+from msgspec import Struct
+
+from proctor.cassette_files import CassetteFolder
+from proctor.cassettes import CacheMode, Cassette
+from proctor.errors import ProctorError, ProviderError, SuiteError, raise_all
+from proctor.evaluation import SelectedSuite
+from proctor.planning import cost_of_tokens
+from proctor.providers.pricing import ModelPrice
+from proctor.records import CallKind
+from proctor.rendering.wording import money_text
+from proctor.replaying import PlannedCall, subject_calls
+
+
+class Worst(Struct, frozen=True):
+    """What some calls come to at most.
+
+    Args:
+        input_tokens: What they take in, every byte counted as a token.
+        output_tokens: What they bring out, every answer as long as it may be.
+        usd: What they cost; None without a price.
+    """
+
+    input_tokens: int
+    output_tokens: int
+    usd: float | None
+
+
+class PlannedCalls(Struct, frozen=True, kw_only=True):
+    """What one suite asks of one model: uses that share a recording share a call.
+
+    Args:
+        suite: The suite's name.
+        kind: What the calls are made for.
+        model: The model's reference.
+        uses: How many rows, or votes of judges, there are.
+        calls: How many calls they make.
+        recorded: How many of those have a recording.
+        to_make: How many a run in this mode makes.
+        worst: What the calls to make come to at most; None when nothing limits an answer, or
+            when messages are made by code that may not run.
+    """
+
+    suite: str
+    kind: CallKind
+    model: str
+    uses: int
+    calls: int
+    recorded: int
+    to_make: int
+    worst: Worst | None
+
+
+def planned_calls(
+    folder: CassetteFolder,
+    selected: SelectedSuite,
+    mode: CacheMode,
+    prices: Mapping[str, ModelPrice | None],
+) -> Iterator[PlannedCalls]:
+    """Count the calls of a suite per model, without making any.
+
+    Args:
+        folder: Where cassettes are.
+        selected: What is to be run.
+        mode: What would be asked for.
+        prices: By the reference of each model; None for one without a price.
+
+    Raises:
+        ProctorError: P6403 or P6404 when the cassette cannot be used.
+    """
+    cassette, problems = folder.open(selected.name)
+    with closing(cassette):
+        raise_all(problems)
+        reuses = mode in (CacheMode.REPLAY, CacheMode.RECORD)
+        find = cassette.find if reuses else _nothing
+        counts: dict[tuple[CallKind, str], _Count] = {}
+        for subject in selected.subjects:
+            for call in subject_calls(subject, selected.suite.dataset, selected.plan, find):
+                model = call.subject.model.ref
+                count = counts.setdefault((call.kind, model), _Count(mode, prices.get(model)))
+                count.add(call, cassette)
+        for (kind, model), count in counts.items():
+            yield PlannedCalls(
+                suite=selected.name,
+                kind=kind,
+                model=model,
+                uses=count.uses,
+                calls=count.calls,
+                recorded=count.recorded,
+                to_make=count.to_make,
+                worst=count.worst(),
+            )
+
+
+def _nothing(key: str) -> None:
+    """What a run that asks for everything finds."""
+
+
+class _Count:
+    """Adds up the calls to one model."""
+
+    def __init__(self, mode: CacheMode, price: ModelPrice | None) -> None:
+        self.uses = self.calls = self.recorded = self.to_make = 0
+        self._mode = mode
+        self._price = price
+        self._keys: set[str] = set()
+        self._input = self._output = 0
+        self._usd: list[float] | None = []
+        self._is_known = True
+
+    def add(self, call: PlannedCall, cassette: Cassette) -> None:
+        """Count one use of a call."""
+        self.uses += 1
+        is_new = call.key is None or call.key not in self._keys
+        if is_new:
+            self.calls += 1
+            is_recorded = call.key is not None and call.key in cassette
+            self.recorded += is_recorded
+            if call.key is not None:
+                self._keys.add(call.key)
+        elif self._mode is not CacheMode.OFF:
+            return
+        if self._mode is CacheMode.REPLAY or (self._mode is CacheMode.RECORD and is_recorded):
+            return
+        self.to_make += 1
+        self._add_worst(call.worst_tokens())
+
+    def _add_worst(self, tokens: tuple[int, int] | None) -> None:
+        if tokens is None:
+            self._is_known = False
+            return
+        self._input += tokens[0]
+        self._output += tokens[1]
+        if self._price is None:
+            self._usd = None
+        elif self._usd is not None:
+            self._usd.append(cost_of_tokens(*tokens, self._price.dearest))
+
+    def worst(self) -> Worst | None:
+        """What all calls to make come to, None when that cannot be known."""
+        if not self._is_known:
+            return None
+        return Worst(self._input, self._output, None if self._usd is None else math.fsum(self._usd))
+
+
+def require_cover(calls: Sequence[PlannedCalls], limit_usd: float) -> None:
+    """Make sure that a budget covers a plan, before any call.
+
+    Raises:
+        ProctorError: P6204 for each model whose answers nothing limits; P6503 when the worst case
+            is more than the limit.
+    """
+    problems: list[ProctorError] = []
+    worst_usd: list[float] = []
+    for one in calls:
+        if one.to_make and one.worst is None:
+            problems.append(
+                SuiteError(
+                    f"the suite `{one.suite}` asks `{one.model}`, whose answers nothing limits",
+                    code="P6204",
+                    hint="write `maxTokens` beside the prompt's model, or among the suite's params",
+                )
+            )
+        elif one.worst is not None and one.worst.usd is not None:
+            worst_usd.append(one.worst.usd)
+    raise_all(problems)
+    total = math.fsum(worst_usd)
+    if total > limit_usd:
+        raise ProviderError(
+            f"the plan may cost up to {money_text(total)}, more than the limit of "
+            f"{money_text(limit_usd)}",
+            code="P6503",
+            hint="see what it is made of with `--dry-run`; raise `--max-cost`, select fewer "
+            "cases, or lower `maxTokens`",
+        )

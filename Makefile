@@ -67,6 +67,8 @@ wheel: $(STAMP) ## Build the wheel and try it in an environment of its own
 	$(TRIAL)/bin/pip install -q --disable-pip-version-check -c constraints.txt dist/*.whl
 	$(TRIAL)/bin/proctor --version
 	$(TRIAL)/bin/proctor run --cwd $(EXAMPLE)
+	$(TRIAL)/bin/proctor run --cwd $(EXAMPLE) --cache refresh --dry-run
+	$(TRIAL)/bin/proctor models --cwd $(EXAMPLE)
 	rm -rf $(STARTED)
 	$(TRIAL)/bin/proctor init $(STARTED)
 	$(TRIAL)/bin/proctor run --cwd $(STARTED)

@@ -146,6 +146,10 @@ class Desk:
         except ProviderError as error:
             free = error.free
             raise
+        except SuiteError:
+            # The request could not even be made.
+            free = True
+            raise
         finally:
             if free:
                 reservation.release()

@@ -27,7 +27,9 @@ PATHS = {
     "messages": "/v1/messages",
 }
 
-KEY = "sk-dummy-000111222333444"
+KEY = "sk_dummy_000111222333444"
+"""Spelled so that it could be the name of a field as well."""
+
 KEY_VARIABLE = "FAKE_PROVIDER_KEY"
 CALL = Call("late-return", "0" * 64, 1)
 

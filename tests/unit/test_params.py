@@ -1,17 +1,31 @@
-"""Only parameters that are listed are sent."""
+"""Only parameters that are listed are sent, and messages in an order that the provider takes."""
 
 import pytest
 
 from proctor.config import ProviderConfig
-from proctor.providers.params import ALLOWED, unsendable_params
-from proctor.records import ModelChoice
+from proctor.providers.params import ALLOWED, unsendable
+from proctor.records import Message, ModelChoice, Prompt, Subject
 
 CONFIGURED = {kind: ProviderConfig(kind=kind) for kind in ALLOWED}
 
 
-def faults(kind, **params):
-    model = ModelChoice(ref=f"{kind}/tiny", params={"maxTokens": 16} | params)
-    return list(unsendable_params(model, CONFIGURED, where="evals/quiz.eval.yaml"))
+def subject(ref, *roles, **params):
+    messages = tuple(Message(role=role, content="Hi") for role in roles or ("user",))
+    prompt = Prompt(
+        id="quiz",
+        path="prompts/quiz.prompt.yaml",
+        messages=messages,
+        inputs={},
+        output=None,
+        model=None,
+        bundle_sha256="0" * 64,
+    )
+    return Subject(prompt=prompt, model=ModelChoice(ref=ref, params={"maxTokens": 16} | params))
+
+
+def faults(kind, *roles, **params):
+    asked = subject(f"{kind}/tiny", *roles, **params)
+    return list(unsendable(asked, CONFIGURED, where="evals/quiz.eval.yaml"))
 
 
 @pytest.mark.parametrize("kind", ALLOWED)
@@ -78,5 +92,19 @@ def test_a_choice_that_the_provider_would_run_itself_does_not(choice):
 
 
 def test_of_a_provider_that_nobody_knows_nothing_is_said():
-    model = ModelChoice(ref="nobody/tiny", params={"extra_body": {}})
-    assert list(unsendable_params(model, {}, where="evals/quiz.eval.yaml")) == []
+    asked = subject("nobody/tiny", "user", "system", extra_body={})
+    assert list(unsendable(asked, {}, where="evals/quiz.eval.yaml")) == []
+
+
+@pytest.mark.parametrize(
+    "roles", [("system",), ("user", "system"), ("system", "user", "system", "user")]
+)
+def test_anthropic_takes_system_messages_only_before_others(roles):
+    (fault,) = faults("anthropic", *roles)
+    assert (fault.code, fault.where) == ("P6204", "prompts/quiz.prompt.yaml")
+    assert faults("openai", *roles) == []
+
+
+@pytest.mark.parametrize("roles", [("user",), ("system", "system", "user", "assistant", "user")])
+def test_messages_in_the_usual_order_are_taken(roles):
+    assert faults("anthropic", *roles) == []

@@ -8,6 +8,8 @@ import socket
 import pytest
 from asked_providers import (
     CALL,
+    KEY,
+    KEY_VARIABLE,
     PATHS,
     STYLES,
     complete,
@@ -16,6 +18,7 @@ from asked_providers import (
     open_provider,
     refused,
     request,
+    with_key,
 )
 
 from fake_provider import (
@@ -30,13 +33,15 @@ from fake_provider import (
 from live_support import Unseen
 from proctor.asking import AskingLimits, Desk, Means
 from proctor.clock import Clock
-from proctor.config import Price
+from proctor.config import Price, ProviderConfig
 from proctor.errors import ProviderError, TryAgain
 from proctor.providers.pricing import Pricing
 from proctor.running.engine import Stop
 from proctor.safe_io import MEBIBYTE
 
 MOST = 16 * MEBIBYTE
+PATIENCE_S = 60
+LOCAL = ProviderConfig(kind="openai", base_url="http://127.0.0.1:8080")
 LOGIN = "<html><title>Sign in</title>\n<form action='/login'></form></html>"
 
 
@@ -179,6 +184,48 @@ class TestBodies:
         assert "compressed" in error.message
 
 
+def ask_at_a_desk(provider, *, timeout_s=PATIENCE_S):
+    """Ask once as a run does, with its limits and its look at what comes back."""
+    means = Means(
+        providers={"local": provider},
+        pricing=Pricing({"local/tiny": Price(input=0, output=0)}, {"local": LOCAL}),
+        budget=None,
+        progress=Unseen(),
+        clock=Clock(),
+        stop=Stop(),
+    )
+    limits = AskingLimits(concurrency=1, timeout_s=timeout_s, max_wait_s=0)
+
+    async def once():
+        try:
+            return await Desk("local", means, limits).ask(request(), CALL)
+        finally:
+            await provider.aclose()
+
+    return asyncio.run(once())
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize(
+    "says",
+    [
+        Says(f"your key is {KEY}"),
+        Says(calls=(("c1", "find", {"with": {"key": KEY}}),)),
+        Says(calls=(("c1", "find", f"{{{KEY}"),)),
+        Says(calls=((KEY, "find", {}),)),
+        Says(model=f"tiny?key={KEY}"),
+    ],
+)
+def test_a_reply_with_the_key_anywhere_is_not_kept(fake, monkeypatch, style, says):
+    monkeypatch.setenv(KEY_VARIABLE, KEY)
+    fake.does(Says(), says)
+    assert ask_at_a_desk(with_key(style, fake)).answer.text == "Paris."
+    with pytest.raises(ProviderError) as caught:
+        ask_at_a_desk(with_key(style, fake))
+    assert caught.value.code == "P6312"
+    assert KEY not in f"{caught.value.message} {caught.value.hint}"
+
+
 class TestConnections:
     @pytest.mark.parametrize("style", STYLES)
     @pytest.mark.parametrize("how", ["reset", "break_off"])
@@ -222,26 +269,8 @@ class TestConnections:
     @pytest.mark.parametrize("how", ["hang", "drip", "drip_head"])
     def test_a_reply_has_so_much_time_in_all_however_busy_it_is(self, fake, style, how):
         fake.does(getattr(fake, how))
-        configured = {"local": config(style, fake.url)}
-        provider = open_provider(configured["local"])
-        means = Means(
-            providers={"local": provider},
-            pricing=Pricing({"local/tiny": Price(input=0, output=0)}, configured),
-            budget=None,
-            progress=Unseen(),
-            clock=Clock(),
-            stop=Stop(),
-        )
-
-        async def once():
-            try:
-                limits = AskingLimits(concurrency=1, timeout_s=0.3, max_wait_s=60)
-                await Desk("local", means, limits).ask(request(), CALL)
-            finally:
-                await provider.aclose()
-
         with pytest.raises(ProviderError) as caught:
-            asyncio.run(once())
+            ask_at_a_desk(open_provider(config(style, fake.url)), timeout_s=0.3)
         assert (caught.value.code, caught.value.message) == ("P6310", "no reply within 0.3 s")
 
     @pytest.mark.parametrize("style", STYLES)

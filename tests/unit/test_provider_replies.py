@@ -86,6 +86,7 @@ class TestAnswers:
         blocks = [
             {"type": "thinking", "thinking": "Hm.", "signature": "x"},
             {"type": "text", "text": "Par"},
+            {"type": "something_new", "text": "no"},
             {"type": "server_tool_use", "id": "s1", "name": "search", "input": {}},
             {"type": "text", "text": "is."},
         ]

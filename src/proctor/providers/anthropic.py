@@ -90,9 +90,7 @@ class Anthropic:
         self.host: str | None = connection.endpoint.label
         self._structured = connection.structured_output
         self._clock = clock
-        self._client = make_client(
-            sdk, "AsyncAnthropic", connection, lambda key: {"x-api-key": key}, open_telemetry=False
-        )
+        self._client = make_client(sdk, "AsyncAnthropic", connection, open_telemetry=False)
         self._call = Caller(
             sdk,
             self._client.messages.with_raw_response.create,

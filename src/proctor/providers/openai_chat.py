@@ -160,7 +160,6 @@ def open_openai(sdk: ModuleType, connection: Connection) -> Any:  # noqa: ANN401
         sdk,
         "AsyncOpenAI",
         connection,
-        lambda key: {"authorization": f"Bearer {key}"},
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from proctor.config import ProviderConfig, provider_config
 from proctor.errors import SuiteError
-from proctor.records import Json, ModelChoice
+from proctor.records import Json, Prompt, Subject
 
 _OPENAI = frozenset(
     [
@@ -44,19 +44,22 @@ ALLOWED = {
 _TOOL_CHOICES = frozenset(["any", "auto", "function", "none", "tool"])
 
 
-def unsendable_params(
-    model: ModelChoice, configured: Mapping[str, ProviderConfig], *, where: str
+def unsendable(
+    subject: Subject, configured: Mapping[str, ProviderConfig], *, where: str
 ) -> Iterator[SuiteError]:
-    """What of a model's parameters its provider may not be sent; of an unknown provider, nothing.
+    """What of a subject its provider may not be sent (P6204); of an unknown provider, nothing.
 
     Args:
-        model: The model with its parameters, `maxTokens` among them.
+        subject: The prompt, and the model with its parameters, `maxTokens` among them.
         configured: The project's `providers`.
         where: The suite that asks it.
     """
+    model = subject.model
     config = provider_config(model.ref.partition("/")[0], configured)
     if config is None:
         return
+    if config.kind == "anthropic" and subject.prompt.function is None:
+        yield from _unsendable_messages(subject.prompt)
     allowed = ALLOWED[config.kind]
     for name, value in model.params.items():
         if name == "maxTokens":
@@ -80,6 +83,18 @@ def unsendable_params(
                 hint="name one of the prompt's `tools`, or `auto`, `none`, `any`",
                 where=where,
             )
+
+
+def _unsendable_messages(prompt: Prompt) -> Iterator[SuiteError]:
+    roles = [message.role for message in prompt.messages]
+    others = [place for place, role in enumerate(roles) if role != "system"]
+    if not others or "system" in roles[others[0] :]:
+        yield SuiteError(
+            f"the prompt `{prompt.id}` has system messages where Anthropic takes none",
+            code="P6204",
+            hint="system messages come first, and at least one other message after them",
+            where=prompt.path,
+        )
 
 
 def _is_plain_choice(value: Json) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import logging
 import os
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
@@ -27,9 +27,6 @@ from proctor.records import JsonObject
 
 StructuredOutput = Literal["json_schema", "json_object", "tool", "none"]
 """How a provider is told the output contract; `none` leaves it to the prompt."""
-
-PLACEHOLDER_KEY = "added-by-the-transport"
-"""What an SDK is given as its key. It never leaves: see `transport.py`."""
 
 ENVIRONMENT = ("ANTHROPIC_", "OPENAI_", "AZURE_OPENAI_")
 """Beginnings of the names of variables that SDKs read."""
@@ -83,7 +80,6 @@ def make_client(
     sdk: ModuleType,
     class_name: str,
     connection: Connection,
-    authorization: Callable[[str], Mapping[str, str]],
     **arguments: object,
 ) -> Any:  # noqa: ANN401 - the class of the SDK, which may not be installed
     """The client of an SDK, with everything said that it would look for elsewhere.
@@ -92,20 +88,18 @@ def make_client(
         sdk: The SDK.
         class_name: Its asynchronous client.
         connection: How the provider is reached.
-        authorization: Makes the header of a key.
         arguments: What only this SDK takes.
     """
-    from proctor.providers.transport import guarded_client
+    from proctor.providers.transport import PLACEHOLDER_KEY, guarded_client
 
-    def authorize() -> Mapping[str, str]:
-        key = connection.key
-        return {} if key is None else authorization(read_key(key, os.environ))
+    def key() -> str | None:
+        return None if connection.key is None else read_key(connection.key, os.environ)
 
     with _unseen_environment():
         return getattr(sdk, class_name)(
             api_key=PLACEHOLDER_KEY,
             base_url=str(connection.endpoint.url),
-            http_client=guarded_client(connection.endpoint, authorize),
+            http_client=guarded_client(connection.endpoint, key),
             max_retries=0,
             timeout=NO_TIMEOUT_S,
             **arguments,

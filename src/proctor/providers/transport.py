@@ -7,7 +7,7 @@ decided below it: the address, the headers, the key, and how much of a reply is 
 from __future__ import annotations
 
 import ssl
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 
 import httpx2
 
@@ -23,24 +23,28 @@ _SENT = frozenset(
 )
 """Headers of a request that may leave as the SDK made them."""
 
+PLACEHOLDER_KEY = "added-by-the-transport"
+"""What an SDK is given as its key. It never leaves: the key itself takes its place, or nothing."""
+_KEY_HEADERS = frozenset([b"authorization", b"x-api-key"])
+
 
 class GuardedTransport(httpx2.AsyncBaseTransport):
     """Sends requests to one endpoint, and refuses every other address.
 
     Args:
         endpoint: Where requests may go.
-        authorize: Makes the header that carries the key, asked anew for each request.
+        read_key: Reads the key, anew for each request; None when there is none to send.
         inner: What really sends; a network connection unless a test says otherwise.
     """
 
     def __init__(
         self,
         endpoint: Endpoint,
-        authorize: Callable[[], Mapping[str, str]],
+        read_key: Callable[[], str | None],
         inner: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
         self._endpoint = endpoint
-        self._authorize = authorize
+        self._read_key = read_key
         self._inner = inner or httpx2.AsyncHTTPTransport(
             verify=_certificates(endpoint),
             trust_env=False,
@@ -61,13 +65,10 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
                 free=True,
             )
         headers = [(name, value) for name, value in request.headers.raw if _may_leave(name)]
+        headers += self._with_key(request.headers.raw)
         headers += [
-            (name.encode("ascii"), value.encode("ascii"))
-            for name, value in {
-                "accept-encoding": "identity",
-                "user-agent": f"proctor/{VERSION}",
-                **self._authorize(),
-            }.items()
+            (b"accept-encoding", b"identity"),
+            (b"user-agent", f"proctor/{VERSION}".encode("ascii")),
         ]
         # The SDK keeps its own request, whose headers tell it how to read the reply.
         sent = httpx2.Request(
@@ -88,6 +89,16 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         assert isinstance(response.stream, httpx2.AsyncByteStream)  # noqa: S101 - an async transport
         response.stream = _Limited(response.stream, self._endpoint.label)
         return response
+
+    def _with_key(self, raw: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, bytes]]:
+        """The header in which the SDK sends its key, with the key."""
+        key = self._read_key()
+        if key is None:
+            return
+        placeholder = PLACEHOLDER_KEY.encode("ascii")
+        for name, value in raw:
+            if name.lower() in _KEY_HEADERS and placeholder in value:
+                yield name, value.replace(placeholder, key.encode("ascii"))
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -113,12 +124,10 @@ class _Limited(httpx2.AsyncByteStream):
         await self._stream.aclose()
 
 
-def guarded_client(
-    endpoint: Endpoint, authorize: Callable[[], Mapping[str, str]]
-) -> httpx2.AsyncClient:
+def guarded_client(endpoint: Endpoint, read_key: Callable[[], str | None]) -> httpx2.AsyncClient:
     """The HTTP client that an SDK is given; how long a reply may take is the caller's business."""
     return httpx2.AsyncClient(
-        transport=GuardedTransport(endpoint, authorize),
+        transport=GuardedTransport(endpoint, read_key),
         follow_redirects=False,
         trust_env=False,
         timeout=None,

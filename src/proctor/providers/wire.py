@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
 import msgspec
@@ -138,6 +137,8 @@ def asked_wait_s(headers: Mapping[str, str], *, now: datetime) -> float | None:
     try:
         seconds = float(text)
     except ValueError:
+        from email.utils import parsedate_to_datetime
+
         try:
             date = parsedate_to_datetime(text)
         except (ValueError, OverflowError):

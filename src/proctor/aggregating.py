@@ -6,14 +6,16 @@ only counters are, so memory does not grow with the number of cases.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from proctor.canonical import RecordingsDigest, digest
 from proctor.outcomes import TIMED_OUT, ran_out_of_time, row_outcome
+from proctor.protocols import JudgeCall
 from proctor.records import (
     REPORT_SCHEMA,
     CacheReport,
@@ -25,6 +27,7 @@ from proctor.records import (
     Counts,
     DatasetReport,
     JsonObject,
+    Label,
     Outcome,
     PassRate,
     RepeatRate,
@@ -35,20 +38,26 @@ from proctor.records import (
     SuiteReport,
     ThresholdReport,
     Thresholds,
-    Tokens,
     Tool,
     Unit,
     Warn,
 )
-from proctor.statistics import effective_rows, pass_at_k, pass_hat_k, wilson_interval
-from proctor.verdicts import at_k_thresholds, cost_threshold, rate_thresholds, verdict_of
+from proctor.statistics import effective_rows, is_flaky, pass_at_k, pass_hat_k, wilson_interval
+from proctor.sums import CostSum, JudgingSum, TokenSum
+from proctor.verdicts import (
+    agreement_thresholds,
+    at_k_thresholds,
+    cost_threshold,
+    rate_thresholds,
+    verdict_of,
+)
+
+if TYPE_CHECKING:
+    from proctor.judging.labels import AgreementFigures
+    from proctor.labelled_answers import LabelledAnswers
 
 # Looked up once: finding a member of an enum takes longer than counting it.
 _PASSED, _FAILED = Outcome.PASSED, Outcome.FAILED
-
-_MOST_TOKENS = 1_000_000_000
-_FLOAT_SHIFT = 1074
-"""Every finite float is a whole number of 2**-1074."""
 
 
 def case_outcome(rows: Iterable[RowResult]) -> Outcome:
@@ -60,6 +69,15 @@ def case_outcome(rows: Iterable[RowResult]) -> Outcome:
     return Outcome.PASSED
 
 
+def case_units(rows: Iterable[RowResult]) -> list[Unit]:
+    """What repeats of a case are counted as: its measured rows, and how many of them passed."""
+    passed = failed = 0
+    for row in rows:
+        passed += row.outcome is _PASSED
+        failed += row.outcome is _FAILED
+    return [Unit(scenario=None, n=passed + failed, passed=passed)]
+
+
 def case_result(case: Case, *, index: int, rows: list[RowResult]) -> CaseResult:
     """The report's entry of one case.
 
@@ -68,10 +86,7 @@ def case_result(case: Case, *, index: int, rows: list[RowResult]) -> CaseResult:
         index: Its 0-based place in the dataset.
         rows: Its rows in row order, as `SubjectTally.add` returned them.
     """
-    passed = failed = 0
-    for row in rows:
-        passed += row.outcome is _PASSED
-        failed += row.outcome is _FAILED
+    units = case_units(rows)
     unset = case.expected is UNSET
     return CaseResult(
         index=index,
@@ -79,88 +94,22 @@ def case_result(case: Case, *, index: int, rows: list[RowResult]) -> CaseResult:
         tags=case.tags,
         tiers=case.tiers,
         outcome=rows[0].outcome if len(rows) == 1 else case_outcome(rows),
-        flaky=passed > 0 and failed > 0,
+        flaky=is_flaky(units[0].passed, units[0].n),
         inputs=case.inputs,
         expected=None if unset else case.expected,
         expected_sha256=None if unset else digest(case.expected),
-        units=[Unit(scenario=None, n=passed + failed, passed=passed)],
+        units=units,
         expectations=[],
         rows=rows,
     )
 
 
-class _CostSum:
-    """A sum of USD over calls, rounded once at its end like `math.fsum`, in constant memory."""
+class JudgeFacts(Struct, frozen=True, kw_only=True):
+    """Who judges in a suite: how often each answer is judged, by which models, for what."""
 
-    __slots__ = ("_units", "calls", "unknown")
-
-    def __init__(self) -> None:
-        self.calls = 0
-        self.unknown = 0
-        self._units = 0
-
-    def add(self, cost_usd: float | None) -> None:
-        self.calls += 1
-        if cost_usd is None:
-            self.unknown += 1
-            return
-        numerator, denominator = cost_usd.as_integer_ratio()
-        self._units += numerator << (_FLOAT_SHIFT + 1 - denominator.bit_length())
-
-    def merge(self, other: _CostSum) -> None:
-        self.calls += other.calls
-        self.unknown += other.unknown
-        self._units += other._units
-
-    @property
-    def known(self) -> float:
-        """The sum over the calls whose cost is known."""
-        try:
-            return self._units / (1 << _FLOAT_SHIFT)
-        except OverflowError:
-            return sys.float_info.max
-
-    @property
-    def total(self) -> float | None:
-        """The same, but None when there were calls and none has a known cost."""
-        return None if self.calls and self.unknown == self.calls else self.known
-
-
-class _TokenSum:
-    """Sums of tokens over calls. Usage is known when both its input and its output are."""
-
-    __slots__ = ("cached", "cached_known", "calls", "input", "output", "unknown")
-
-    def __init__(self) -> None:
-        self.calls = self.unknown = self.cached_known = 0
-        self.input = self.output = self.cached = 0
-
-    def add(self, row: RowResult) -> None:
-        self.calls += 1
-        usage = row.usage
-        if (
-            usage is None
-            or usage.input is None
-            or usage.output is None
-            or usage.input > _MOST_TOKENS
-            or usage.output > _MOST_TOKENS
-        ):
-            self.unknown += 1
-            return
-        self.input += usage.input
-        self.output += usage.output
-        if usage.cached is not None and usage.cached <= _MOST_TOKENS:
-            self.cached_known += 1
-            self.cached += usage.cached
-
-    def report(self) -> Tokens:
-        nothing = self.calls > 0 and self.unknown == self.calls
-        return Tokens(
-            input=None if nothing else self.input,
-            output=None if nothing else self.output,
-            cached=None if self.calls and not self.cached_known else self.cached,
-            unknown=self.unknown,
-        )
+    runs: int
+    models: list[str]
+    assertions: list[str]
 
 
 class SuiteFacts(Struct, frozen=True, kw_only=True):
@@ -172,6 +121,8 @@ class SuiteFacts(Struct, frozen=True, kw_only=True):
     dataset: DatasetReport
     assertion_ids: tuple[str, ...]
     thresholds: Thresholds
+    judge: JudgeFacts | None = None
+    labels: list[Label] | None = None
     warnings: list[Warn] = []
     mode: str = "replay"
 
@@ -193,7 +144,10 @@ class SubjectTally:
         """
         self._timed_out_before: set[str] = set()
         self.replayed = self.recorded = self.asked = 0
-        self.paid_usd, self.replayed_usd, self.worst_usd = _CostSum(), _CostSum(), _CostSum()
+        self.paid_usd, self.replayed_usd, self.worst_usd = CostSum(), CostSum(), CostSum()
+        self.answers_usd, self.judges_usd = CostSum(), CostSum()
+        judged = () if facts.judge is None else facts.judge.assertions
+        self.judgings = {id_: JudgingSum() for id_ in judged}
         self._subject = subject
         self._cases = facts.dataset.selected
         self._recordings = recordings
@@ -202,10 +156,15 @@ class SubjectTally:
         self._units: dict[tuple[int, int], int] = {}
         self._checks = {id_: dict.fromkeys(Outcome, 0) for id_ in facts.assertion_ids}
         self._categories: dict[str, int] = {}
-        self._tokens = _TokenSum()
+        self._tokens = TokenSum()
 
     def add(
-        self, row: RowResult, *, worst_cost_usd: float | None = None, asked: bool = False
+        self,
+        row: RowResult,
+        *,
+        worst_cost_usd: float | None = None,
+        asked: bool = False,
+        judge_calls: Sequence[JudgeCall] = (),
     ) -> RowResult:
         """Count the next row, in row order.
 
@@ -217,6 +176,7 @@ class SubjectTally:
             worst_cost_usd: What its call may have cost at most, for when its cost is not known;
                 None when there is no price.
             asked: Whether its answer was asked for now and not replayed.
+            judge_calls: The calls of judges that it needed, in the order of their votes.
 
         Returns:
             The row as it belongs into the report.
@@ -237,22 +197,51 @@ class SubjectTally:
             self.replayed += not asked
             self._recordings.add(row.recording)
         self.asked += asked
-        if row.error is None:
+        if row.answer is not None or row.error is None:
             self._tokens.add(row)
             paid_now = asked or row.recording is None
+            self.answers_usd.add(row.cost_usd)
             (self.paid_usd if paid_now else self.replayed_usd).add(row.cost_usd)
             if row.cost_usd is None:
                 self.worst_usd.add(worst_cost_usd)
+        if self.judgings:
+            self._add_judging(row.checks, judge_calls)
         return row
+
+    def _add_judging(self, checks: Iterable[Check], calls: Sequence[JudgeCall]) -> None:
+        # A report that is read again has the votes, and not the calls that brought them.
+        are_asked = iter([call.asked for call in calls if call.recording is not None])
+        for check in checks:
+            if check.id in self.judgings:
+                self.judgings[check.id].add(check)
+            for vote in check.votes:
+                if vote.recording is not None:
+                    is_asked = next(are_asked, False)
+                    self.recorded += is_asked
+                    self.replayed += not is_asked
+                    self._recordings.add(vote.recording)
+        for call in calls:
+            self.asked += call.asked
+            if not call.replied:
+                continue
+            paid_now = call.asked or call.recording is None
+            self.judges_usd.add(call.cost_usd)
+            (self.paid_usd if paid_now else self.replayed_usd).add(call.cost_usd)
+            if call.cost_usd is None:
+                self.worst_usd.add(call.worst_cost_usd)
 
     def add_case(self, case: Case, *, index: int, rows: list[RowResult]) -> CaseResult:
         """Count the case whose rows have just been added; `case_result` says what it becomes."""
         result = case_result(case, index=index, rows=rows)
+        self.add_units(result.units)
+        return result
+
+    def add_units(self, units: Iterable[Unit]) -> None:
+        """Count the units of a case whose rows have just been added."""
         if self._is_repeated:
-            for unit in result.units:
+            for unit in units:
                 counted = (unit.passed, unit.n)
                 self._units[counted] = self._units.get(counted, 0) + 1
-        return result
 
     def finish(self) -> SubjectReport:
         """The subject's part of the report; rows that never came are counted as not run."""
@@ -290,15 +279,12 @@ class SubjectTally:
         )
 
     def _cost(self) -> Cost:
-        answers = _CostSum()
-        answers.merge(self.paid_usd)
-        answers.merge(self.replayed_usd)
         return Cost(
-            answers=answers.total,
-            judges=0.0,
+            answers=self.answers_usd.total,
+            judges=self.judges_usd.total,
             paid=self.paid_usd.total,
             replayed=self.replayed_usd.total,
-            unknown=answers.unknown,
+            unknown=self.answers_usd.unknown + self.judges_usd.unknown,
         )
 
     def _without_timed_out(self, row: RowResult) -> RowResult:
@@ -331,6 +317,12 @@ class SuiteTally:
         self._facts = facts
         self._recordings = RecordingsDigest()
         self._subjects: list[SubjectTally] = []
+        self.labelled: LabelledAnswers | None = None
+        """Where rows are added to as well, when people have labelled answers of the suite."""
+        if facts.labels is not None:
+            from proctor.labelled_answers import LabelledAnswers
+
+            self.labelled = LabelledAnswers(facts.labels)
 
     def subject(self, subject: Subject) -> SubjectTally:
         """Start the next subject; all rows of the one before it have been added."""
@@ -349,11 +341,13 @@ class SuiteTally:
             thresholds.append(threshold)
             warnings += said
         thresholds += at_k_thresholds(facts.thresholds, subjects)
+        agreement = None if self.labelled is None else self.labelled.agreement().figures
+        thresholds += agreement_thresholds(facts.thresholds, agreement)
         return SuiteReport(
             suite=facts.suite,
             tiers=facts.tiers,
             repeats=facts.repeats,
-            judge=None,
+            judge=self._judge(agreement),
             dataset=facts.dataset,
             cache=CacheReport(
                 mode=facts.mode,
@@ -367,8 +361,30 @@ class SuiteTally:
             subjects=subjects,
         )
 
+    def _judge(self, agreement: AgreementFigures | None) -> JsonObject | None:
+        facts = self._facts.judge
+        if facts is None:
+            return None
+        by_assertion = [
+            [tally.judgings[id_] for tally in self._subjects] for id_ in facts.assertions
+        ]
+        return {
+            "runs": facts.runs,
+            "models": facts.models,
+            "assertions": [
+                {
+                    "id": id_,
+                    "measured": sum(one.measured for one in judgings),
+                    "total": sum(one.total for one in judgings),
+                    "unanimous": sum(one.unanimous for one in judgings),
+                }
+                for id_, judgings in zip(facts.assertions, by_assertion, strict=True)
+            ],
+            "agreement": None if agreement is None else msgspec.to_builtins(agreement),
+        }
+
     def _cost_threshold(self, limit_usd: float) -> tuple[ThresholdReport, list[Warn]]:
-        total, worst = _CostSum(), _CostSum()
+        total, worst = CostSum(), CostSum()
         for tally in self._subjects:
             for part in (tally.paid_usd, tally.replayed_usd, tally.worst_usd):
                 total.merge(part)

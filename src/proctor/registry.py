@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar, cast
 
 from proctor.errors import SuiteError
-from proctor.protocols import AssertionKind, Renderer
+from proctor.protocols import AssertionKind, ComparisonRenderer, Renderer
 from proctor.records import AssertionSpec
 from proctor.version import VERSION
 
@@ -153,6 +153,7 @@ assertion_kinds: Registry[AssertionKind] = Registry(
         "json-schema": "proctor.assertions.json_schema:JsonSchema",
         "latency": "proctor.assertions.figures:LatencyLimit",
         "length": "proctor.assertions.length:Length",
+        "llm-judge": "proctor.assertions.judge:LlmJudge",
         "number": "proctor.assertions.number:Number",
         "one-of": "proctor.assertions.one_of:OneOf",
         "python": "proctor.assertions.python_function:PythonFunction",
@@ -172,5 +173,14 @@ renderers: Registry[Renderer] = Registry(
         "junit": "proctor.rendering.junit:render_junit",
         "markdown": "proctor.rendering.markdown:render_markdown",
         "text": "proctor.rendering.text:render_text",
+    },
+)
+
+comparison_renderers: Registry[ComparisonRenderer] = Registry(
+    "format",
+    {
+        "json": "proctor.rendering.comparison_json:render_comparison_json",
+        "markdown": "proctor.rendering.comparison_markdown:render_comparison_markdown",
+        "text": "proctor.rendering.comparison_text:render_comparison_text",
     },
 )

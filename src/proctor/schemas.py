@@ -1,4 +1,4 @@
-"""JSON Schemas of the files people write, and of the report, made from the structs that read them.
+"""JSON Schemas of the files people write and of what Proctor writes, made from the structs.
 
 Descriptions come from docstrings: the first paragraphs describe a struct, `Args` its keys.
 """
@@ -17,9 +17,12 @@ from msgspec import Struct, UnsetType
 from proctor.documents import fields_of
 from proctor.errors import ProctorError
 from proctor.loading.assertions import MAX_ASSERTIONS
-from proctor.loading.datasets import MAX_ID, CaseFile
+from proctor.loading.cases import MAX_ID, CaseFile
 from proctor.loading.prompts import PromptFile
 from proctor.loading.suites import ModelOverride, SuiteFile
+from proctor.packets.formats import REPORT_SCHEMA as PACKET_REPORT_SCHEMA
+from proctor.packets.formats import Packet, PacketReport, PacketResponse, PacketSuiteFile
+from proctor.packets.kinds import GROUP, listed_kinds
 from proctor.records import (
     REPORT_SCHEMA,
     CaseResult,
@@ -29,6 +32,7 @@ from proctor.records import (
     ReportHead,
     SubjectReport,
 )
+from proctor.records.comparison import COMPARISON_SCHEMA, Comparison
 from proctor.registry import assertion_kinds
 
 FOLDER = ".schema"
@@ -114,15 +118,7 @@ def _dataset() -> JsonObject:
 
 
 def _report() -> JsonObject:
-    whole, definitions = _definitions(ReportHead, CaseResult)
-    for kind in _structs((ReportHead, CaseResult)):
-        definition = definitions[kind.__name__]
-        definition["additionalProperties"] = False
-        definition["required"] = [
-            name
-            for name, field in fields_of(kind).items()
-            if UnsetType not in typing.get_args(field.type)
-        ]
+    whole, definitions = _closed_definitions(ReportHead, CaseResult)
     definitions["ReportHead"]["properties"]["schema"] = {"const": REPORT_SCHEMA}
     subject = definitions[SubjectReport.__name__]
     subject["properties"]["cases"] = {"type": "array", "items": {"$ref": "#/$defs/CaseResult"}}
@@ -132,11 +128,70 @@ def _report() -> JsonObject:
     return _top("A report of Proctor", whole, definitions)
 
 
+def _comparison() -> JsonObject:
+    whole, definitions = _closed_definitions(Comparison)
+    definitions["Comparison"]["properties"]["schema"] = {"const": COMPARISON_SCHEMA}
+    return _top("A comparison of Proctor", whole, definitions)
+
+
+def _packet() -> JsonObject:
+    """Of all files of packets: those that Proctor writes or reads back say which they are."""
+    suite, definitions = _definitions(PacketSuiteFile)
+    definitions["PacketCaseFile"]["properties"]["checks"] |= {
+        "items": {"$ref": "#/$defs/PacketCheckFile", "required": ["id", "field"]},
+        "minItems": 1,
+    }
+    definitions["PacketCheckFile"] = {"title": "A check", "oneOf": list(_checks(definitions))}
+    definitions["PacketCaseFile"]["properties"]["response"] |= {"minProperties": 1}
+    definitions["ResponseField"]["properties"]["fields"]["anyOf"][0] |= {"minProperties": 1}
+    others: list[Json] = []
+    for make, kind in (
+        (_definitions, Packet),
+        (_definitions, PacketResponse),
+        (_closed_definitions, PacketReport),
+    ):
+        whole, found = make(kind)
+        definitions = {**found, **definitions}
+        others.append({"$ref": f"#/$defs/{whole}"})
+    definitions[PacketReport.__name__]["properties"]["schema"] = {"const": PACKET_REPORT_SCHEMA}
+    schema = {
+        "title": "A suite of sealed packets of Proctor, a packet, a response or the report on one",
+        "if": {"required": ["schema"]},
+        "then": {"oneOf": others},
+        "else": {"$ref": f"#/$defs/{suite}"},
+        "$defs": dict(sorted(definitions.items())),
+    }
+    cleaned: JsonObject = _cleaned(schema)
+    return cleaned
+
+
+def _checks(definitions: Definitions) -> Iterator[JsonObject]:
+    """A reference to the schema of each kind of check; the schemas join `definitions`.
+
+    In a group a check may do without an id, and without a field of its own.
+    """
+    for name, (kind, about) in listed_kinds().items():
+        _, found = _definitions(kind)
+        spec = found[kind.__name__]
+        spec |= {"title": name, "description": about}
+        spec["properties"]["kind"] |= {"const": name}
+        spec["required"] = [key for key in spec["required"] if key not in ("id", "field")]
+        if name == GROUP:
+            spec["properties"]["of"] |= {
+                "items": {"$ref": "#/$defs/PacketCheckFile"},
+                "minItems": 1,
+            }
+        definitions[f"check-{name}"] = spec
+        yield {"$ref": f"#/$defs/check-{name}"}
+
+
 _MAKERS: dict[str, Callable[[], JsonObject]] = {
     "suite": _suite,
     "prompt": _prompt,
     "dataset": _dataset,
     "report": _report,
+    "comparison": _comparison,
+    "packet": _packet,
 }
 
 
@@ -163,6 +218,20 @@ def _definitions(*kinds: type[Struct]) -> tuple[str, Definitions]:
                 key = definition["properties"][name]
                 definition["properties"][name] = {"description": described[field.name], **key}
     return kinds[0].__name__, definitions
+
+
+def _closed_definitions(*kinds: type[Struct]) -> tuple[str, Definitions]:
+    """The same of what Proctor writes: every key is there, and no other."""
+    whole, definitions = _definitions(*kinds)
+    for kind in _structs(kinds):
+        definition = definitions[kind.__name__]
+        definition["additionalProperties"] = False
+        definition["required"] = [
+            name
+            for name, field in fields_of(kind).items()
+            if UnsetType not in typing.get_args(field.type)
+        ]
+    return whole, definitions
 
 
 def _structs(kinds: Sequence[object]) -> list[type[Struct]]:

@@ -6,9 +6,9 @@ measured and how many of those passed, so all of it is a function of `Units`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
-from math import lcm, sqrt
+from math import fsum, isnan, lcm, sqrt
 
 from proctor.records import AtK
 
@@ -157,6 +157,39 @@ def _all_of_k(units: Units, most: int) -> Iterator[tuple[int, int, int, int, int
             drawn += scale * sum(count * choices[marked] for marked, count in members)
             available += sum(count for _, count in members)
         yield k, drawn, common * available, available, total - available
+
+
+def mean_score(scores: Iterable[float]) -> tuple[float | None, int]:
+    """The mean of those scores that are numbers, and how many these are.
+
+    A score that is not a number was not measured; without any there is no mean, which is not 0.
+
+    Example:
+        >>> mean_score([0.75, float("nan"), 1.0])
+        (0.875, 2)
+    """
+    known = [score for score in scores if not isnan(score)]
+    return (fsum(known) / len(known) if known else None), len(known)
+
+
+def cohens_kappa(*, both: int, first: int, second: int, neither: int) -> float | None:
+    """How much two judges agree beyond what they would by chance; None when chance explains all.
+
+    Args:
+        both: Cases that both of them call right.
+        first: Cases that only the first one does.
+        second: Cases that only the second one does.
+        neither: Cases that neither of them does.
+
+    Source:
+        J. Cohen, A Coefficient of Agreement for Nominal Scales (1960).
+
+    Example:
+        >>> round(cohens_kappa(both=20, first=5, second=10, neither=15), 4)
+        0.4
+    """
+    apart = (both + first) * (first + neither) + (both + second) * (second + neither)
+    return 2 * (both * neither - first * second) / apart if apart else None
 
 
 def is_flaky(passed: int, measured: int) -> bool:

@@ -11,7 +11,7 @@ import yaml
 
 from support import EXAMPLES, proctor
 
-NAMES = ["suite", "prompt", "dataset", "report"]
+NAMES = ["suite", "prompt", "dataset", "report", "comparison", "packet"]
 SUITE = {
     "prompt": "answer",
     "dataset": "cases.jsonl",
@@ -102,6 +102,16 @@ def test_a_report_with_every_outcome_fits(project, faults):
     assert faults("report", result.report) == []
     without = project.proctor("run", "--format", "json", "--no-answers")
     assert faults("report", without.report) == []
+
+
+def test_a_comparison_fits_and_one_that_lacks_something_does_not(faults, fits):
+    reports = EXAMPLES / "support-refund/reports"
+    result = proctor("compare", "baseline.json", "regressed.json", "--format", "json", cwd=reports)
+    comparison = json.loads(result.out)
+    assert faults("comparison", comparison) == []
+    for key in comparison:
+        assert not fits("comparison", {k: comparison[k] for k in comparison if k != key})
+    assert not fits("comparison", {**comparison, "more": 1})
 
 
 def test_a_report_that_is_not_one_does_not_fit(fits):

@@ -48,6 +48,13 @@ def test_the_stored_report_can_be_read_again(project):
     assert [case["id"] for case in cases] == ["plain"]
 
 
+def test_the_stored_report_is_proven_and_can_be_compared(project):
+    stored = (project / "report.json").read_bytes()
+    assert proctor("report", "report.json", "--format", "json", cwd=project).out == stored
+    result = proctor("compare", "report.json", "report.json", "--format", "json", cwd=project)
+    assert json.loads(result.out)["verdict"] == "clean"
+
+
 def test_the_stored_script_is_followed_and_gives_the_same_recordings(project):
     cassette = project / "evals/cassettes/quiz.jsonl"
     before = [json.loads(line) for line in cassette.read_text(encoding="utf-8").splitlines()]

@@ -1,3 +1,5 @@
+import csv
+import io
 import json
 import tempfile
 from pathlib import Path
@@ -6,6 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from proctor.canonical import digest
+from proctor.loading.cases import CellTypes
 from proctor.loading.datasets import load_dataset
 from proctor.records import Case
 
@@ -35,14 +38,17 @@ class Seeing:
         self.seen.append(case)
         return iter(())
 
+    def cell_types(self):
+        return CellTypes(inputs=None, expected={}, answers_are_objects=False)
 
-def both_passes(data):
+
+def both_passes(data, name="cases.jsonl", delimiter=None):
     """The cases as the rules saw them and as they are read again, and the problems."""
     with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "cases.jsonl").write_bytes(data)
+        (Path(folder) / name).write_bytes(data)
         rules = Seeing()
         dataset, problems = load_dataset(
-            Path(folder), "cases.jsonl", rules=rules, max_cases=1_000, where="here"
+            Path(folder), name, rules=rules, max_cases=1_000, where="here", delimiter=delimiter
         )
         if dataset is None:
             return rules.seen, [], problems
@@ -109,9 +115,54 @@ pieces = st.sampled_from(
 )
 
 
-@given(st.lists(pieces | st.binary(max_size=3), max_size=25).map(b"".join))
-def test_whatever_stands_in_the_file_is_a_dataset_or_a_problem(data):
-    _, again, problems = both_passes(data)
+more_pieces = st.sampled_from(
+    [
+        b"id,inputs.q\n",
+        b'"a\n',
+        b'""',
+        b";",
+        b"\t",
+        b"- id: a\n  inputs: {}\n",
+        b"- ",
+        b"&a ",
+        b"*a",
+    ]
+)
+
+
+@given(
+    st.lists(pieces | more_pieces | st.binary(max_size=3), max_size=25).map(b"".join),
+    st.sampled_from(["cases.jsonl", "cases.csv", "cases.yaml"]),
+    st.sampled_from([b"", b"id,inputs.q\n"]),
+)
+def test_whatever_stands_in_the_file_is_a_dataset_or_a_problem(data, name, head):
+    _, again, problems = both_passes(head + data, name)
     assert bool(again) != bool(problems)
-    assert {problem.code for problem in problems} <= {"P6101", "P6103", "P6202"}
+    assert {problem.code for problem in problems} <= {"P6101", "P6103", "P6104", "P6202"}
     assert all(problem.message and problem.where for problem in problems)
+
+
+# Text in UTF-8 without a byte order mark at the start of a line, which is refused.
+cells = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\ufeff"), max_size=8)
+signs = st.text(st.sampled_from('",;\t\n\r ab'), max_size=8)
+
+
+@given(
+    st.lists(st.lists(cells | signs, min_size=2, max_size=2), max_size=6),
+    st.sampled_from([",", ";", "\t", "|"]),
+    # Where lines end in LF the library leaves a carriage return unquoted, if it may.
+    st.sampled_from([("\n", csv.QUOTE_ALL), ("\r\n", csv.QUOTE_ALL), ("\r\n", csv.QUOTE_MINIMAL)]),
+)
+def test_a_table_holds_what_the_standard_library_wrote(rows, delimiter, style):
+    file = io.StringIO()
+    end, quoting = style
+    table = csv.writer(file, delimiter=delimiter, lineterminator=end, quoting=quoting)
+    table.writerow(["id", "inputs.a", "inputs.b"])
+    table.writerows([[f"c{number}", *row] for number, row in enumerate(rows)])
+    seen, again, problems = both_passes(file.getvalue().encode(), "cases.csv", delimiter)
+    meant = [
+        Case(f"c{number}", {name: cell for name, cell in zip("ab", row, strict=True) if cell})
+        for number, row in enumerate(rows)
+    ]
+    assert seen == again == meant
+    assert [problem.code for problem in problems] == ([] if rows else ["P6202"])

@@ -2,7 +2,7 @@
 
 from msgspec import UNSET
 
-from proctor.aggregating import SuiteFacts, SuiteTally, report_head
+from proctor.aggregating import JudgeFacts, SuiteFacts, SuiteTally, report_head
 from proctor.outcomes import row_outcome
 from proctor.records import (
     Answer,
@@ -19,6 +19,7 @@ from proctor.records import (
     Subject,
     Thresholds,
     Usage,
+    Vote,
 )
 from proctor.reporting import CaseSpool, RunReport, SpoolStore
 
@@ -78,7 +79,48 @@ def case(id_, *, inputs=None, expected=UNSET):
     return Case(id_, {"review": "Meh."} if inputs is None else inputs, expected)
 
 
-def facts(suite="reviews", *, cases=1, repeats=1, ids=("label",), thresholds=None, warnings=()):
+def votes(letters, *, recordings=None, models="j"):
+    """A vote per letter: p passes, f fails, n has no verdict; each with a recording of its own."""
+    verdicts = {"p": "pass", "f": "fail", "n": None}
+    return [
+        Vote(
+            verdicts[letter],
+            f"because of {letter}",
+            f"local/{models[place % len(models)]}",
+            f"{letter}{place}" * 32 if recordings is None else recordings[place],
+        )
+        for place, letter in enumerate(letters)
+    ]
+
+
+def judged(letters, outcome=PASSED, *, id_="tone", reason=None, **options):
+    """A check that judges voted on."""
+    severity = options.pop("severity", Severity.FAIL)
+    made = votes(letters, **options)
+    return Check(id_, "llm-judge", outcome, severity, reason, None, made)
+
+
+def judged_by(text):
+    """A judged check that holds `text` wherever what judges say can stand."""
+    votes = [Vote(text, text, text, None), Vote(None, text, None, None)]
+    return Check(text, "llm-judge", FAILED, reason=text, votes=votes)
+
+
+def judge_facts(*ids, runs=3, models=("local/j",)):
+    """Who judges; `ids` are the assertions that are judged."""
+    return JudgeFacts(runs=runs, models=list(models), assertions=list(ids or ["tone"]))
+
+
+def facts(
+    suite="reviews",
+    *,
+    cases=1,
+    repeats=1,
+    ids=("label",),
+    thresholds=None,
+    warnings=(),
+    judge=None,
+):
     return SuiteFacts(
         suite=suite,
         tiers=["full"],
@@ -94,6 +136,7 @@ def facts(suite="reviews", *, cases=1, repeats=1, ids=("label",), thresholds=Non
         ),
         assertion_ids=tuple(ids),
         thresholds=thresholds or Thresholds(),
+        judge=judge,
         warnings=list(warnings),
     )
 

@@ -111,6 +111,16 @@ def test_each_subject_answers_for_itself():
     assert [one.fell for one in compared(before, now).subjects] == [True, False]
 
 
+@pytest.mark.parametrize(("before", "now"), [("p", "f"), ("f", "p"), ("p", "p")])
+def test_one_row_that_changed_or_not_proves_nothing(before, now):
+    comparison = compared(made({"a": before}), made({"a": now}, salt="now"))
+    assert not {"aggregate", "unit"} & red(comparison)
+    (one,) = comparison.subjects
+    assert one.single.p == 1
+    low, high = one.interval
+    assert low < 0 < high
+
+
 # Repeats
 
 

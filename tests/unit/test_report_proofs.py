@@ -4,13 +4,16 @@ import copy
 import json
 
 import pytest
+from msgspec import to_builtins
 from msgspec.structs import replace
 from sample_reports import case, check, facts, miss, report, row, subject, wrong
 from two_reports import made, with_head
 
 from proctor.aggregating import JudgeFacts
 from proctor.errors import ReportError
+from proctor.judging.labels import AgreementCounts
 from proctor.records import (
+    AgreementLimit,
     AtKLimit,
     Outcome,
     RenderOptions,
@@ -21,6 +24,7 @@ from proctor.records import (
 )
 from proctor.rendering.report_json import render_json
 from proctor.report_files import load_report
+from proctor.verdicts import agreement_thresholds
 
 THRESHOLDS = Thresholds(
     pass_rate=0.9,
@@ -393,6 +397,49 @@ def test_what_judges_said_cannot_be_changed_unnoticed(load, path, value):
         holder = holder[part]
     holder[path[-1]] = value
     refused(load, spoiled)
+
+
+def labelled():
+    """A report whose judge was compared with what people say, and has to agree with them."""
+    counts = AgreementCounts(
+        both_pass=20,
+        only_judge_passes=5,
+        only_people_pass=10,
+        both_fail=15,
+        stale=1,
+        disputed=0,
+        unmeasured=0,
+        not_judged=2,
+    )
+    figures = counts.figures()
+    limits = Thresholds(judge_agreement=AgreementLimit(min=0.5, min_tnr=0.9))
+    one = judged()
+    (suite,) = one.head.suites
+    suite = replace(
+        suite,
+        judge={**suite.judge, "agreement": to_builtins(figures)},
+        thresholds=[*suite.thresholds, *agreement_thresholds(limits, figures)],
+    )
+    return with_head(one, suites=[suite], verdict="failed", exit_code=1)
+
+
+def test_agreement_with_people_is_proven_from_its_counts(load):
+    value = value_of(labelled())
+    assert [each["met"] for each in value["suites"][0]["thresholds"][-2:]] == [True, False]
+    assert value_of(load(value)) == value
+    for name, wrong_one in (("kappa", 0.9), ("both_pass", 25), ("enough", False)):
+        spoiled = copy.deepcopy(value)
+        spoiled["suites"][0]["judge"]["agreement"][name] = wrong_one
+        assert "judge.agreement" in refused(load, spoiled)
+    value["suites"][0]["thresholds"][-1]["met"] = True
+    assert "thresholds[4].met` is true, its rows give false" in refused(load, value)
+
+
+@pytest.mark.parametrize("agreement", [{}, {"both_pass": -1}, 7])
+def test_an_agreement_that_is_none_is_refused(load, agreement):
+    value = value_of(labelled())
+    value["suites"][0]["judge"]["agreement"] = agreement
+    refused(load, value)
 
 
 @pytest.mark.parametrize("answers", [True, False])

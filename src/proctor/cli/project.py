@@ -19,12 +19,22 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 def cwd_option(command: Command) -> Command:
     """`--cwd DIR`."""
+    said = "The project's folder. Default: the nearest one upward with a configuration."
+    return _folder_option(said)(command)
+
+
+def paths_option(command: Command) -> Command:
+    """`--cwd DIR`, for commands that need no project."""
+    return _folder_option("Where paths start. No project is needed there.")(command)
+
+
+def _folder_option(said: str) -> Callable[[Command], Command]:
     return click.option(
         "--cwd",
         metavar="DIR",
         type=click.Path(exists=True, file_okay=False, path_type=Path),
-        help="The project's folder. Default: the nearest one upward with a configuration.",
-    )(command)
+        help=said,
+    )
 
 
 def shape_option(command: Command) -> Command:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from proctor.records.words import Identifier, Json, JsonObject, Severity
+from proctor.records.words import Identifier, Json, JsonObject, Severity, Sha256
 
 MAX_REPEATS = 1_000
 """How often a row may be run."""
@@ -40,6 +40,16 @@ class Message(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     role: Literal["system", "user", "assistant"]
     content: str
+
+
+class Placeholder(Struct, frozen=True):
+    """A place in a template where a value goes. `path` starts with the name of an input."""
+
+    path: tuple[str, ...]
+
+
+Part = str | Placeholder
+"""A piece of a template: literal text, or a place where a value goes."""
 
 
 class ToolSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -80,6 +90,7 @@ class Prompt(Struct, frozen=True, kw_only=True):
         tools: What the model may ask to be called.
         output_schema: The output contract as a JSON Schema, where the file has that instead.
         function: `package.module:function` when the messages are made by Python.
+        hashed: `inputs`, `output` and `tools` the way they count for the bundle hash.
     """
 
     id: str
@@ -92,6 +103,7 @@ class Prompt(Struct, frozen=True, kw_only=True):
     tools: tuple[ToolSpec, ...] = ()
     output_schema: JsonObject | None = None
     function: str | None = None
+    hashed: JsonObject = {}
 
 
 class Subject(Struct, frozen=True, kw_only=True):
@@ -180,6 +192,32 @@ class Case(Struct, frozen=True, gc=False):
     donts: list[str] = []
 
 
+class Label(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False
+):
+    """One line of a labels file: what somebody says of one answer.
+
+    Args:
+        case: The case that was answered.
+        subject: Who answered; may be left out when the suite has one subject.
+        repeat: Which repeat of the row.
+        assertion: The judged assertion that is labelled.
+        verdict: What the judge ought to say.
+        answer_sha256: Over the UTF-8 text that was judged.
+        by: Whose label it is.
+        note: For people.
+    """
+
+    case: str
+    subject: str | None = None
+    repeat: Annotated[int, Meta(ge=1)] = 1
+    assertion: str
+    verdict: Literal["pass", "fail"]
+    answer_sha256: Sha256
+    by: str | None = None
+    note: str | None = None
+
+
 class JudgeSetup(Struct, frozen=True, kw_only=True):
     """Who judges the answers of a suite, as far as the suite says.
 
@@ -205,6 +243,26 @@ class AtKLimit(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     min: float
 
 
+class AgreementLimit(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """What the agreement of judges with people must reach, as the lower bounds of 95% intervals.
+
+    Args:
+        min: The share of answers on which both say the same.
+        min_tpr: Of the answers that people pass, the share that the judges pass.
+        min_tnr: Of the answers that people fail, the share that the judges fail.
+    """
+
+    min: float | None = None
+    min_tpr: float | None = None
+    min_tnr: float | None = None
+
+    @property
+    def given(self) -> dict[str, float]:
+        """Those limits that there are, by the names they have in a suite."""
+        limits = {"min": self.min, "minTpr": self.min_tpr, "minTnr": self.min_tnr}
+        return {name: limit for name, limit in limits.items() if limit is not None}
+
+
 class Thresholds(Struct, frozen=True, kw_only=True):
     """What a run must reach. Rates are shares of 1, the cost is in USD."""
 
@@ -214,6 +272,7 @@ class Thresholds(Struct, frozen=True, kw_only=True):
     max_cost_usd: float | None = None
     pass_at_k: AtKLimit | None = None
     pass_hat_k: AtKLimit | None = None
+    judge_agreement: AgreementLimit | None = None
 
 
 class Request(Struct, frozen=True, kw_only=True):

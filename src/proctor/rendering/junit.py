@@ -14,6 +14,8 @@ from proctor.records import CaseResult, Outcome, RenderOptions, SubjectReport, S
 from proctor.rendering.escaping import terminal_line, terminal_text
 from proctor.rendering.wording import (
     case_findings,
+    finding_lines,
+    judges_text,
     passed_text,
     share_text,
     threshold_text,
@@ -95,12 +97,16 @@ def _properties(
         yield "pass_at_k", share_text(subject.pass_at_k[-1].value)
         yield "pass_hat_k", share_text(subject.pass_hat_k[-1].value)
     yield "cost_usd", "n/a" if cost.answers is None else repr(cost.answers)
+    if suite.judge is not None:
+        yield "judges_cost_usd", "n/a" if cost.judges is None else repr(cost.judges)
     yield "cost_unknown_calls", str(cost.unknown)
     yield "not_run", str(subject.counts.not_run)
     for threshold in suite.thresholds:
         said = threshold_text(threshold, name_subject=False)
         if said is not None and threshold.subject in (None, subject.id):
             yield f"threshold {threshold.name}", said
+    for id_, said in judges_text(suite):
+        yield f"judged {id_}", said
     for id_, said in warned_checks(subject, cases):
         yield f"warning {id_}", said
 
@@ -113,7 +119,7 @@ def _case(case: CaseResult, group: str, options: RenderOptions) -> Iterator[str]
     if element is None:
         yield f"{start}/>"
         return
-    findings = case_findings(case)
+    findings = finding_lines(case_findings(case))
     message = next(iter(findings), case.outcome.value)
     passed = passed_text(case)
     shown = findings if options.all_cases else findings[:_LINES_OF_A_CASE]

@@ -1,16 +1,13 @@
 """The report as Markdown: what the comment of a pull request and a step summary show.
 
-Everything that came from outside stands inside `<code>`, with every ASCII character that is not a
-letter or a digit as a numeric reference, so that nothing in it can start a link, an image, a
-mention, a table cell or an alert. The text stays below what a comment may hold: what is least
-severe is left out first, and the report says how much.
+The text stays below what a comment may hold: what is least severe is left out first, and the report
+says how much.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from proctor.protocols import Report
 from proctor.records import (
@@ -23,14 +20,23 @@ from proctor.records import (
     SuiteReport,
     Verdict,
 )
-from proctor.rendering.escaping import terminal_text
+from proctor.rendering.markdown_parts import (
+    MAX_LENGTH,
+    Section,
+    code,
+    code_name,
+    heading,
+    joined,
+)
 from proctor.rendering.wording import (
     SHOWN_REPEATS,
+    Finding,
     cache_text,
     case_findings,
     cost_text,
     counts_text,
     headline,
+    judges_text,
     passed_text,
     repeats_text,
     share_text,
@@ -38,22 +44,15 @@ from proctor.rendering.wording import (
     tokens_text,
     unsteady,
     warned_checks,
+    who_judges,
 )
 
-MAX_LENGTH = 60_000
-"""In characters; GitHub takes 65,536."""
-
-_FOR_THRESHOLDS, _FOR_CATEGORIES, _FOR_SUITES, _FOR_WARNINGS = 6_000, 3_000, 12_000, 5_000
+_FOR_THRESHOLDS, _FOR_CATEGORIES, _FOR_WARNINGS = 6_000, 3_000, 5_000
+_FOR_SUITES, _FOR_JUDGES = 12_000, 9_000
 """What these sections may take at most. The cases that did not pass have all the rest."""
 
 _FOR_A_CASE = 6_000
-_DATA_LENGTH, _NAME_LENGTH = 300, 200
-"""Of one piece of data, before its characters are replaced: at most thirteen for one."""
-
-_NOTE_LENGTH = 60
 _NOT_PASSED = (Outcome.FAILED, Outcome.ERRORED, Outcome.UNMEASURED)
-_PROJECT = re.compile(r"[a-z0-9-]{1,64}")
-_MARKUP = re.compile(r"[^A-Za-z0-9\x80-\U0010ffff]")
 
 
 def render_markdown(report: Report, options: RenderOptions) -> Iterator[bytes]:
@@ -62,61 +61,6 @@ def render_markdown(report: Report, options: RenderOptions) -> Iterator[bytes]:
     `options` change nothing: how much is shown depends on the room there is.
     """
     yield _MarkdownReport(report).text().encode("utf-8")
-
-
-def code(text: str, limit: int = _DATA_LENGTH) -> str:
-    """Data as inline code that no reader of Markdown acts upon; long data is cut.
-
-    Example:
-        >>> code("a|b @c")
-        '<code>a&#124;b&#32;&#64;<!-- -->c</code>'
-    """
-    safe = terminal_text(text[:limit])
-    if len(text) > limit or len(safe) > limit:
-        safe = f"{safe[:limit]}..."
-    return f"<code>{_MARKUP.sub(_reference, safe)}</code>"
-
-
-def _name(text: str) -> str:
-    return code(text, _NAME_LENGTH)
-
-
-def _reference(match: re.Match[str]) -> str:
-    # GitHub finds e-mail addresses in what references stand for as well; a comment parts them.
-    return "&#64;<!-- -->" if match[0] == "@" else f"&#{ord(match[0])};"
-
-
-def _lines(lines: Iterable[str]) -> str:
-    return "".join(f"{line}\n" for line in lines)
-
-
-class _Section:
-    """Lines that may take so much room. Once a line does not fit, no later one is taken.
-
-    Args:
-        room: How many characters, those of `head` and of what `text` puts around included.
-        head: What stands above the lines when there are any.
-    """
-
-    def __init__(self, room: int, *head: str) -> None:
-        self._head = _lines(head)
-        self._lines: list[str] = []
-        self._room = room - len(self._head) - _NOTE_LENGTH
-        self.is_full = False
-
-    def add(self, line: str) -> None:
-        self._room -= len(line) + 1
-        self.is_full = self.is_full or self._room < 0
-        if not self.is_full:
-            self._lines.append(line)
-
-    def text(self, noun: str, total: int) -> str:
-        """The section, a blank line after it, saying how many of `total` lines are left out."""
-        if total == 0:
-            return ""
-        left_out = total - len(self._lines)
-        note = f"\nLeft out: {left_out} of {total} {noun}.\n" if left_out else ""
-        return f"{self._head}{_lines(self._lines)}{note}\n"
 
 
 class _MarkdownReport:
@@ -130,7 +74,7 @@ class _MarkdownReport:
 
     def text(self) -> str:
         before = self._head() + self._thresholds()
-        after = self._categories() + self._suites() + self._warnings()
+        after = self._categories() + self._suites() + self._judges() + self._warnings()
         cases = self._cases(MAX_LENGTH - len(before) - len(after))
         return f"{before}{cases}{after}".rstrip("\n") + "\n"
 
@@ -140,14 +84,16 @@ class _MarkdownReport:
         kind, because = self._alert()
         totals = (
             cost_text(subject.cost for subject in subjects),
-            tokens_text(subject.tokens for subject in subjects),
+            tokens_text(
+                (subject.tokens for subject in subjects),
+                are_judged=any(suite.judge is not None for suite in head.suites),
+            ),
             cache_text(suite.cache for suite in head.suites),
         )
-        project = head.project if _PROJECT.fullmatch(head.project) else _name(head.project)
         counted = headline(subject.counts for subject in subjects)
-        return _lines(
+        return joined(
             [
-                f"### Proctor: {project}",
+                heading(head.project),
                 "",
                 f"> [!{kind}]",
                 f"> **{Verdict(head.verdict).value.upper()}** {counted}. {because}",
@@ -179,7 +125,7 @@ class _MarkdownReport:
         return "NOTE", "Every threshold holds. There is no baseline to compare with."
 
     def _thresholds(self) -> str:
-        section = _Section(_FOR_THRESHOLDS, "#### Thresholds", "")
+        section = Section(_FOR_THRESHOLDS, "#### Thresholds", "")
         wrong = [
             f"{suite.suite}: {said}"
             for suite in self._report.head.suites
@@ -192,22 +138,22 @@ class _MarkdownReport:
 
     def _cases(self, room: int) -> str:
         """The cases that did not pass: a table, then a block for each with what is wrong."""
-        table = _Section(
+        table = Section(
             room // 2,
             "#### Cases that did not pass",
             "",
             "| case | subject | outcome | first finding |",
             "|---|---|---|---|",
         )
-        blocks = _Section(room - room // 2)
+        blocks = Section(room - room // 2)
         for name, case in self._not_passed():
             findings = case_findings(case)
             passed = passed_text(case)
             outcome = case.outcome.value if passed is None else f"{case.outcome.value}, {passed}"
-            first = code(findings[0]) if findings else ""
-            table.add(f"| {_name(case.id)} | {name} | {outcome} | {first} |")
+            first = code(findings[0].text) if findings else ""
+            table.add(f"| {code_name(case.id)} | {name} | {outcome} | {first} |")
             if not blocks.is_full:
-                blocks.add(_block(f"{_name(case.id)} {name}: {outcome}", findings))
+                blocks.add(_block(f"{code_name(case.id)} {name}: {outcome}", findings))
             if table.is_full and blocks.is_full:
                 break
         total = sum(
@@ -220,7 +166,7 @@ class _MarkdownReport:
         """Each such case with the name of its suite and subject, the most severe first."""
         for outcome in _NOT_PASSED:
             for place, number, suite, subject in self._subjects:
-                name = _name(f"{suite.suite}: {subject.id}")
+                name = code_name(f"{suite.suite}: {subject.id}")
                 for case in self._report.cases(place, number).having(outcome):
                     yield name, case
 
@@ -228,15 +174,15 @@ class _MarkdownReport:
         rows = Counter[str]()
         for *_, subject in self._subjects:
             rows.update(subject.categories)
-        section = _Section(
+        section = Section(
             _FOR_CATEGORIES, "#### Failure categories", "", "| category | rows |", "|---|---|"
         )
         for category, count in sorted(rows.items(), key=lambda item: (-item[1], item[0])):
-            section.add(f"| {_name(category)} | {count} |")
+            section.add(f"| {code_name(category)} | {count} |")
         return section.text("categories", len(rows))
 
     def _suites(self) -> str:
-        section = _Section(
+        section = Section(
             _FOR_SUITES,
             "#### Suites",
             "",
@@ -247,13 +193,31 @@ class _MarkdownReport:
             cases = self._report.cases(place, number)
             repeats = ", ".join(repeats_text(subject, cases, limit=SHOWN_REPEATS))
             section.add(
-                f"| {_name(suite.suite)} | {_name(subject.id)} | {counts_text(subject.counts)} "
-                f"| {_rate(subject.pass_rate)} | {code(repeats) if repeats else ''} |"
+                f"| {code_name(suite.suite)} | {code_name(subject.id)} "
+                f"| {counts_text(subject.counts)} | {_rate(subject.pass_rate)} "
+                f"| {code(repeats) if repeats else ''} |"
             )
         return section.text("subjects", len(self._subjects))
 
+    def _judges(self) -> str:
+        section = Section(
+            _FOR_JUDGES,
+            "#### Judges",
+            "",
+            "| suite | assertion | who judges | verdicts |",
+            "|---|---|---|---|",
+        )
+        judged = [
+            (suite.suite, id_, who_judges(suite) or "", said)
+            for suite in self._report.head.suites
+            for id_, said in judges_text(suite)
+        ]
+        for suite, id_, who, said in judged:
+            section.add(f"| {code_name(suite)} | {code_name(id_)} | {code_name(who)} | {said} |")
+        return section.text("assertions", len(judged))
+
     def _warnings(self) -> str:
-        section = _Section(_FOR_WARNINGS, "#### Warnings", "")
+        section = Section(_FOR_WARNINGS, "#### Warnings", "")
         warnings = [
             (suite.suite, warning)
             for suite in self._report.head.suites
@@ -262,9 +226,9 @@ class _MarkdownReport:
         for suite, warning in warnings:
             said = " ".join(filter(None, (warning.code, warning.message)))
             where = "" if warning.where is None else f" {code(warning.where)}"
-            section.add(f"- {_name(suite)} {code(said)}{where}")
+            section.add(f"- {code_name(suite)} {code(said)}{where}")
         checks = [
-            f"- {_name(f'{suite.suite}: {subject.id}')} {code(f'{id_} {said}')}"
+            f"- {code_name(f'{suite.suite}: {subject.id}')} {code(f'{id_} {said}')}"
             for place, number, suite, subject in self._subjects
             for id_, said in warned_checks(subject, self._report.cases(place, number))
         ]
@@ -273,11 +237,12 @@ class _MarkdownReport:
         return section.text("warnings", len(warnings) + len(checks))
 
 
-def _block(summary: str, findings: list[str]) -> str:
+def _block(summary: str, findings: list[Finding]) -> str:
     start, end = f"<details><summary>{summary}</summary>\n", "</details>\n"
-    section = _Section(_FOR_A_CASE - len(start) - len(end), start)
+    section = Section(_FOR_A_CASE - len(start) - len(end), start)
     for finding in findings:
-        section.add(f"- {code(finding)}")
+        votes = "".join(f"\n  - {code(vote)}" for vote in finding.votes)
+        section.add(f"- {code(finding.text)}{votes}")
     return section.text("findings", len(findings)) + end
 
 

@@ -36,7 +36,7 @@ def _pieces(report: Report) -> Iterator[bytes]:
 
 
 def _subject(subject: SubjectReport, cases: Cases) -> Iterator[bytes]:
-    head = _indented(subject, depth=4)
+    head = indented(subject, depth=4)
     yield head[: -len(_line(4) + b"}")] + b"," + _line(5) + b'"cases": ['
     before = _separator(0, depth=6)
     between = _separator(1, depth=6)
@@ -48,7 +48,7 @@ def _subject(subject: SubjectReport, cases: Cases) -> Iterator[bytes]:
 
 def _open_list(value: object, *, depth: int) -> bytes:
     """An object up to the opening of the empty list that is its last member."""
-    return _indented(value, depth=depth)[: -len(b"]" + _line(depth) + b"}")]
+    return indented(value, depth=depth)[: -len(b"]" + _line(depth) + b"}")]
 
 
 def _close_list(members: int, *, depth: int) -> bytes:
@@ -64,7 +64,8 @@ def _line(depth: int) -> bytes:
     return b"\n" + b" " * (_INDENT * depth)
 
 
-def _indented(value: object, *, depth: int) -> bytes:
+def indented(value: object, *, depth: int = 0) -> bytes:
+    """A struct as JSON, its lines indented, all but the first as if it stood so deep in a file."""
     compact = encode_json(value)
     try:
         text = msgspec.json.format(compact, indent=_INDENT)

@@ -15,12 +15,15 @@ from proctor.rendering.wording import (
     checks_text,
     cost_text,
     counts_text,
+    finding_lines,
     headline,
+    judges_text,
     passed_text,
     repeats_text,
     shortened,
     threshold_text,
     tokens_text,
+    who_judges,
 )
 
 SHOWN_CASES = 20
@@ -93,7 +96,8 @@ class _TextReport:
             yield from self._suite(place, suite)
         yield ""
         yield cost_text(subject.cost for subject in subjects)
-        yield tokens_text(subject.tokens for subject in subjects)
+        are_judged = any(suite.judge is not None for suite in head.suites)
+        yield tokens_text((subject.tokens for subject in subjects), are_judged=are_judged)
         yield cache_text(suite.cache for suite in head.suites)
 
     def _suite(self, place: int, suite: SuiteReport) -> Iterator[str]:
@@ -108,6 +112,12 @@ class _TextReport:
             if checks is not None:
                 yield f"    {checks}"
             yield from self._cases(cases, warned=checks is not None)
+        judges = who_judges(suite)
+        if judges is not None:
+            yield terminal_line(f"  {judges}")
+            for id_, said in judges_text(suite):
+                yield terminal_line(f"    {id_}: {said}")
+            yield from self._agreement(suite)
         several = len(suite.subjects) > 1
         for threshold in suite.thresholds:
             wrong = threshold_text(threshold, name_subject=several)
@@ -119,6 +129,14 @@ class _TextReport:
             where = "" if warning.where is None else f" ({terminal_text(warning.where)})"
             message = shortened(warning.message, MESSAGE_LENGTH)
             yield self._marked("warning", f":{code} {message}{where}", indent=2)
+
+    @staticmethod
+    def _agreement(suite: SuiteReport) -> Iterator[str]:
+        if suite.judge is not None and suite.judge["agreement"] is not None:
+            # Not needed without labels.
+            from proctor.rendering.judge_findings import reported_agreement_text
+
+            yield f"    {reported_agreement_text(suite.judge['agreement'])}"
 
     def _cases(self, cases: Cases, *, warned: bool) -> Iterator[str]:
         """What did not pass: failed cases, rows without an answer by reason, then the rest.
@@ -181,7 +199,7 @@ class _TextReport:
         return groups, others
 
     def _case(self, case: CaseResult, *, mark: str | None = None) -> Iterator[str]:
-        lines = case_findings(case)
+        lines = finding_lines(case_findings(case))
         if not lines and case.outcome is Outcome.PASSED:
             return
         passed = passed_text(case)

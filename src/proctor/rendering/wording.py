@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from proctor.protocols import Cases
 from proctor.records import (
@@ -16,14 +18,18 @@ from proctor.records import (
     Outcome,
     Severity,
     SubjectReport,
+    SuiteReport,
     ThresholdReport,
     Tokens,
+    Vote,
     encode_json,
 )
 from proctor.rendering.escaping import terminal_text
 from proctor.statistics import is_barely_passing, is_flaky, percent
+from proctor.verdicts import AGREEMENT
 
 VALUE_LENGTH = 200
+REASON_LENGTH = 400
 MESSAGE_LENGTH = 1_000
 SHOWN_REPEATS = 20
 """How many repeats of a subject are shown unless all are asked for."""
@@ -34,7 +40,11 @@ _JSON_ESCAPE = re.compile(r"\\(?:u00([0-9a-f]{2})|.)")
 _OMITTED = {"kind", "reason", "original_bytes"}
 """What stands in evidence for a value that is too large to keep."""
 
-_AT_LEAST = frozenset({"minMeasured", "passAtK", "passHatK", "passRate"})
+_NOT_JSON = "not_json: "
+"""Begins why a reply is none; what follows says the same in words."""
+
+_AT_MOST = frozenset({"maxCostUsd", "maxErrorRate"})
+_DISAGREES = "P6602"
 
 
 def number_text(value: float, *, digits: int = 6) -> str:
@@ -99,7 +109,41 @@ def check_text(check: Check) -> str:
     """
     outcome = "" if check.outcome is Outcome.FAILED else f" {check.outcome.value}"
     mild = " (warning)" if check.severity is Severity.WARN else ""
-    return f"{terminal_text(check.id)}{outcome}{mild}: {_explanation(check)}"
+    said = _judgement(check) if check.votes else _explanation(check)
+    return f"{terminal_text(check.id)}{outcome}{mild}: {said}"
+
+
+def vote_texts(votes: Sequence[Vote]) -> Iterator[str]:
+    """What judges say of an answer, those together that say the same; escaped."""
+    is_panel = len({vote.model for vote in votes}) > 1
+    said_by = Counter(
+        (vote.verdict, vote.reason, vote.model if is_panel else None) for vote in votes
+    )
+    for (verdict, reason, model), count in said_by.items():
+        text = "no verdict" if verdict is None else terminal_text(verdict)
+        if model is not None:
+            text += f" by {terminal_text(model)}"
+        if count > 1:
+            text += f" ({count} votes)"
+        if reason:
+            said = reason if verdict is not None else _code_in_words(reason.removeprefix(_NOT_JSON))
+            text += f": {shortened(said, REASON_LENGTH)}"
+        yield text
+
+
+def _judgement(check: Check) -> str:
+    """What judges decided together, and how many of them say pass."""
+    passed = sum(vote.verdict == "pass" for vote in check.votes)
+    counted = f"{passed} of {len(check.votes)} votes pass"
+    if check.reason is None:
+        return counted
+    said = terminal_text(_code_in_words(check.reason))
+    return said if len(check.votes) == 1 else f"{said}, {counted}"
+
+
+def _code_in_words(reason: str) -> str:
+    code, colon, rest = reason.partition(":")
+    return f"{code.replace('_', ' ')}{colon}{rest}"
 
 
 def _explanation(check: Check) -> str:
@@ -123,26 +167,41 @@ def _explanation(check: Check) -> str:
     return f"{shortened(place, VALUE_LENGTH)}: {said}" if place else said
 
 
-def case_findings(case: CaseResult) -> list[str]:
+class Finding(NamedTuple):
+    """One thing that is wrong with a case, and what judges say of it; escaped."""
+
+    text: str
+    votes: tuple[str, ...] = ()
+
+
+def case_findings(case: CaseResult) -> list[Finding]:
     """What is wrong with the rows of a case, each thing once with the repeats it is true of.
 
     Warnings come last; rows that passed have them as well.
     """
-    found: dict[str, list[int]] = {}
-    mild: dict[str, list[int]] = {}
+    found: dict[Finding, list[int]] = {}
+    mild: dict[Finding, list[int]] = {}
     for row in case.rows:
         if row.error is not None:
             message = shortened(row.error.message, MESSAGE_LENGTH)
-            said = f"{terminal_text(row.error.code)}: {message}"
+            said = Finding(f"{terminal_text(row.error.code)}: {message}")
             found.setdefault(said, []).append(row.repeat)
         for check in row.checks:
             if check.outcome is not Outcome.PASSED:
                 wrong = mild if check.severity is Severity.WARN else found
-                wrong.setdefault(check_text(check), []).append(row.repeat)
+                finding = Finding(check_text(check), tuple(vote_texts(check.votes)))
+                wrong.setdefault(finding, []).append(row.repeat)
     found |= mild
     if len(case.rows) == 1:
         return list(found)
-    return [f"{_repeats(numbers)}: {said}" for said, numbers in found.items()]
+    return [
+        Finding(f"{_repeats(numbers)}: {one.text}", one.votes) for one, numbers in found.items()
+    ]
+
+
+def finding_lines(findings: Iterable[Finding]) -> list[str]:
+    """Findings in lines, the votes of judges indented below what they are about."""
+    return [line for one in findings for line in (one.text, *(f"  {vote}" for vote in one.votes))]
 
 
 def _repeats(numbers: Sequence[int]) -> str:
@@ -268,22 +327,49 @@ def threshold_text(threshold: ThresholdReport, *, name_subject: bool) -> str | N
     if threshold.met:
         return None
     show = money_text if threshold.name == "maxCostUsd" else number_text
-    bound = "at least" if threshold.name in _AT_LEAST else "at most"
+    bound = "at most" if threshold.name in _AT_MOST else "at least"
+    is_agreement = threshold.name.startswith(AGREEMENT)
     name, bar = threshold.name, threshold.limit
     if isinstance(bar, dict):
         name, bar = f"{name} at k = {bar['k']}", bar["min"]
     if name_subject and threshold.subject is not None:
         name = f"{name} of {terminal_text(threshold.subject)}"
     if threshold.actual is None:
-        return f"not available: {name}, {bound} {show(bar)} is asked for"
+        why = ", too few labels" if is_agreement else ""
+        return f"not available: {name}, {bound} {show(bar)} is asked for{why}"
     actual, limit = show(threshold.actual), show(bar)
     if actual == limit:
         actual, limit = repr(threshold.actual), repr(bar)
-    return f"not met: {name} is {actual}, {bound} {limit} is asked for"
+    code = f" {_DISAGREES}:" if is_agreement else ""
+    return f"not met:{code} {name} is {actual}, {bound} {limit} is asked for"
+
+
+def judges_text(suite: SuiteReport) -> Iterator[tuple[str, str]]:
+    """For each assertion that is judged, how often and how clearly it was; escaped."""
+    if suite.judge is None:
+        return
+    for one in suite.judge["assertions"]:
+        measured, clear = one["measured"], one["unanimous"]
+        text = f"{measured} of {one['total']} measured"
+        share = percent(clear, measured)
+        if suite.judge["runs"] > 1 and share is not None:
+            text += f", {share}% unanimous ({clear} of {measured})"
+        yield terminal_text(one["id"]), text
+
+
+def who_judges(suite: SuiteReport) -> str | None:
+    """Who judges the answers of a suite, and how often each; None when nobody does; escaped."""
+    if suite.judge is None:
+        return None
+    runs, models = suite.judge["runs"], ", ".join(map(terminal_text, suite.judge["models"]))
+    return f"judged by {models}, {runs} {'vote' if runs == 1 else 'votes'} each"
 
 
 def cost_text(costs: Iterable[Cost]) -> str:
-    """What the calls cost when they were recorded, and what was paid now."""
+    """What the calls cost when they were recorded, and what was paid now.
+
+    What judges cost is said apart when it is anything.
+    """
     costs = list(costs)
     unknown = sum(cost.unknown for cost in costs)
     replayed = _known(cost.replayed for cost in costs)
@@ -293,11 +379,15 @@ def cost_text(costs: Iterable[Cost]) -> str:
         parts.append(f"unknown for {_calls(unknown)}")
     if paid:
         parts.append(f"{money_text(sum(paid))} paid now")
+    judges = sum(_known(cost.judges for cost in costs))
+    if judges:
+        answers = sum(_known(cost.answers for cost in costs))
+        parts.append(f"{money_text(answers)} for answers, {money_text(judges)} for judges")
     return "cost " + ", ".join(parts)
 
 
-def tokens_text(tokens: Iterable[Tokens]) -> str:
-    """Tokens of all calls whose usage is known."""
+def tokens_text(tokens: Iterable[Tokens], *, are_judged: bool = False) -> str:
+    """Tokens of all answers whose usage is known; those of judges are not among them."""
     tokens = list(tokens)
     unknown = sum(each.unknown for each in tokens)
     parts = []
@@ -309,7 +399,7 @@ def tokens_text(tokens: Iterable[Tokens]) -> str:
         parts.append("cached unknown")
     if unknown:
         parts.append(f"unknown for {_calls(unknown)}")
-    return "tokens " + ", ".join(parts)
+    return ("tokens of answers " if are_judged else "tokens ") + ", ".join(parts)
 
 
 def cache_text(caches: Iterable[CacheReport]) -> str:

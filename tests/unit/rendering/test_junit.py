@@ -13,6 +13,9 @@ from sample_reports import (
     case,
     check,
     facts,
+    judge_facts,
+    judged,
+    judged_by,
     miss,
     report,
     row,
@@ -219,11 +222,18 @@ def full_of(text):
         (case(text), [broken]),
         (case(text), [row(check(text, UNMEASURED, reason=text))]),
         (case(text), [row(check(text, FAILED, evidence={"path": 7, "expected": text}))]),
+        (case(text), [row(judged_by(text))]),
         (case(text), [row(check())]),
     ]
     made = report(
         (
-            facts(text, cases=5, ids=["label", text], warnings=[Warn(text, text, text)]),
+            facts(
+                text,
+                cases=6,
+                ids=["label", text],
+                warnings=[Warn(text, text, text)],
+                judge=judge_facts(text, models=[text]),
+            ),
             (subject(text, text), cases),
         )
     )
@@ -271,3 +281,14 @@ def test_a_property_counts_a_check_that_only_warns():
     made = single([(case("a"), [row(check(), mild)])], ids=("label", "style"))
     (suite,) = parsed(made)
     assert properties(suite)["warning style"] == "failed in 1 of 1 row"
+
+
+def test_what_judges_cost_and_how_clearly_they_decided_are_properties():
+    made = facts(ids=["tone"], judge=judge_facts("tone"))
+    found = properties(
+        parsed(report((made, (subject(), [(case("a"), [row(judged("pff", FAILED))])])))).find(
+            "testsuite"
+        )
+    )
+    assert found["judges_cost_usd"] == "0.0"
+    assert found["judged tone"] == "1 of 1 measured, 0% unanimous (0 of 1)"

@@ -5,10 +5,14 @@ from msgspec.structs import replace
 from sample_reports import (
     ERRORED,
     FAILED,
+    PASSED,
     UNMEASURED,
     case,
     check,
     facts,
+    judge_facts,
+    judged,
+    judged_by,
     miss,
     report,
     row,
@@ -399,10 +403,17 @@ def full_of(text):
         (case(text), [row(error=RowError(text, text))]),
         (case(text), [row(check(text, UNMEASURED, reason=text))]),
         (case(text), [row(check(text, FAILED, evidence={"path": 7, "expected": text}))]),
+        (case(text), [row(judged_by(text))]),
     ]
     return report(
         (
-            facts(text, cases=4, ids=["label", text], warnings=[Warn(text, text, text)]),
+            facts(
+                text,
+                cases=5,
+                ids=["label", text],
+                warnings=[Warn(text, text, text)],
+                judge=judge_facts(text, models=[text]),
+            ),
             (subject(text, text), cases),
             (subject("other"), cases),
         )
@@ -459,3 +470,59 @@ def test_a_warning_is_told_of_every_repeat_it_is_true_of_after_what_failed():
     made = single([(case("wordy"), rows)], repeats=2, ids=("label", "style"))
     text = rendered(made)
     assert text.index("repeat 1: label") < text.index("repeats 1-2: style (warning): too long")
+
+
+def judged_report(letters, *, prompts=("brief",), **who):
+    """A report of one case for each of some votes, `p` and `f` the same way."""
+    cases = [
+        (case(f"case-{place}"), [row(judged(votes, FAILED if "f" in votes else PASSED))])
+        for place, votes in enumerate(letters)
+    ]
+    made = facts(cases=len(cases), ids=["tone"], judge=judge_facts("tone", **who))
+    return report((made, *((subject(prompt), cases) for prompt in prompts)))
+
+
+@pytest.mark.parametrize(
+    ("letters", "who", "lines"),
+    [
+        (
+            ["ppp", "ffp", "fff"],
+            {},
+            "  judged by local/j, 3 votes each\n"
+            "    tone: 3 of 3 measured, 67% unanimous (2 of 3)\n",
+        ),
+        (["p", "p"], {"runs": 1}, "  judged by local/j, 1 vote each\n    tone: 2 of 2 measured\n"),
+        (
+            ["ppp"],
+            {"models": ["local/a", "local/b"]},
+            "  judged by local/a, local/b, 3 votes each\n"
+            "    tone: 1 of 1 measured, 100% unanimous (1 of 1)\n",
+        ),
+    ],
+)
+def test_a_judged_suite_says_how_often_and_how_clearly_it_was_judged(letters, who, lines):
+    assert lines in rendered(judged_report(letters, **who))
+
+
+def test_of_several_subjects_it_says_so_for_all_of_them_together():
+    made = judged_report(["ppp", "ppp"], prompts=["brief", "few-shot"])
+    assert "    tone: 4 of 4 measured, 100% unanimous (4 of 4)\n" in rendered(made)
+
+
+def test_a_suite_of_which_nothing_was_measured_has_no_share():
+    unmeasured = judged("nnn", UNMEASURED, reason="P6601: no valid verdict")
+    made = facts(ids=["tone"], judge=judge_facts("tone"))
+    shown = rendered(report((made, (subject(), [(case("a"), [row(unmeasured)])]))))
+    assert "    tone: 0 of 1 measured\n" in shown
+
+
+def test_the_tokens_of_a_judged_report_are_those_of_its_answers():
+    assert "tokens of answers 100 in, 10 out, 0 cached\n" in rendered(judged_report(["ppp"]))
+
+
+def test_an_answer_that_could_not_be_judged_is_listed_by_why():
+    error = RowError("P6402", "no recording of the judge")
+    errored = judged("pn", ERRORED, reason="no_reply: P6402")
+    made = facts(ids=["tone"], judge=judge_facts("tone"))
+    shown = rendered(report((made, (subject(), [(case("a"), [row(errored, error=error)])]))))
+    assert "    errored  1 row, P6402: no recording of the judge\n      a\n" in shown

@@ -1,16 +1,20 @@
 import doctest
 
 import pytest
-from sample_reports import FAILED, check
+from sample_reports import FAILED, case, check, judged, row
 
-from proctor.records import ThresholdReport
+from proctor.aggregating import case_result
+from proctor.records import ThresholdReport, Vote
 from proctor.rendering import escaping, wording
 from proctor.rendering.wording import (
+    case_findings,
     check_text,
+    finding_lines,
     money_text,
     number_text,
     threshold_text,
     value_text,
+    vote_texts,
 )
 
 
@@ -148,3 +152,66 @@ def test_a_value_that_was_left_out_is_told_by_its_size():
     said = check_text(check(outcome=FAILED, reason="too_long", evidence={"got": omitted}))
     assert said == "label: too long, got a value of 100,002 bytes"
     assert value_text(omitted | {"original_bytes": "many"}).startswith('{"kind"')
+
+
+@pytest.mark.parametrize(
+    ("letters", "reason", "shown"),
+    [
+        ("f", "judged_fail", "tone: judged fail"),
+        ("pff", "judged_fail", "tone: judged fail, 1 of 3 votes pass"),
+        ("ppf", "judged_pass", "tone: judged pass, 2 of 3 votes pass"),
+        ("pnnnn", "P6601: no valid verdict", "tone: P6601: no valid verdict, 1 of 5 votes pass"),
+        ("pnp", "no_reply: P6310", "tone: no reply: P6310, 2 of 3 votes pass"),
+        ("f", None, "tone: 0 of 1 votes pass"),
+    ],
+)
+def test_a_judged_check_is_explained_by_its_votes(letters, reason, shown):
+    assert check_text(judged(letters, FAILED, reason=reason)) == shown
+
+
+def vote(verdict, reason, model="local/j"):
+    return Vote(verdict, reason, model, None)
+
+
+@pytest.mark.parametrize(
+    ("votes", "shown"),
+    [
+        ([vote("pass", "Kind.")], ["pass: Kind."]),
+        (
+            [vote("fail", "a"), vote("pass", "b"), vote("fail", "a")],
+            ["fail (2 votes): a", "pass: b"],
+        ),
+        (
+            [vote("fail", "a"), vote("fail", "a", "local/k"), vote("fail", "a")],
+            ["fail by local/j (2 votes): a", "fail by local/k: a"],
+        ),
+        ([vote("fail", ""), vote("fail", None)], ["fail", "fail"]),
+        ([vote(None, "truncated")], ["no verdict: truncated"]),
+        ([vote(None, "rule_missing: Be_kind: now")], ["no verdict: rule missing: Be_kind: now"]),
+        ([vote(None, "not_json: is not JSON: x_y")], ["no verdict: is not JSON: x_y"]),
+        ([vote("pass", "not_json: it_is")], ["pass: not_json: it_is"]),
+        ([vote("fail", "a\n::error::\x1b[31m")], [r"fail: a\n::error::\x1b[31m"]),
+    ],
+)
+def test_votes_that_say_the_same_are_told_together(votes, shown):
+    assert list(vote_texts(votes)) == shown
+
+
+def test_a_long_reason_is_cut_and_its_length_said():
+    (shown,) = vote_texts([vote("fail", "x" * 9_000)])
+    assert shown == f"fail: {'x' * 400}... (9,000 characters)"
+
+
+def test_votes_of_repeats_are_told_with_the_repeats_they_are_of():
+    rows = [
+        row(judged(letters, FAILED, reason="judged_fail"), repeat=repeat)
+        for repeat, letters in enumerate(("ffp", "ffp", "fff"), 1)
+    ]
+    findings = case_findings(case_result(case("a"), index=0, rows=rows))
+    assert finding_lines(findings) == [
+        "repeats 1-2: tone: judged fail, 1 of 3 votes pass",
+        "  fail (2 votes): because of f",
+        "  pass: because of p",
+        "repeat 3: tone: judged fail, 0 of 3 votes pass",
+        "  fail (3 votes): because of f",
+    ]

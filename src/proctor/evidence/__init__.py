@@ -1,0 +1,1 @@
+"""What the rows of two reports prove, as pure functions of counts."""

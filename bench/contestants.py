@@ -13,6 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from checks import HTTP_PORT, LIVE_CASES, LIVE_CONCURRENCY, LIVE_LATENCY_MS, failing
+from hostile import TEXTS
 
 BENCH = Path(__file__).resolve().parent
 DATA = BENCH / "data"
@@ -20,6 +21,9 @@ SIZES = (100, 1_000, 10_000, 50_000)
 STARTUP = "startup"
 LIVE = "live"
 HTTP = "http"
+HOSTILE = "hostile"
+CANDIDATES = "candidates"
+EVALUATIONS = 100_000
 FLOORS = ("replay", "stdlib", "stream")
 # Beyond these numbers of cases a peer takes minutes.
 PEER_LIMITS = {
@@ -110,6 +114,8 @@ _REPLAY_BARS = {
     50_000: Bar(3.5, peak_mb=150),
 }
 _LIVE_BAR = Bar(1.4)
+_HOSTILE_BAR = Bar(1.0)
+_CANDIDATES_BAR = Bar(1.0)
 
 
 def startup(peers: Path | None, out: Path) -> Group:
@@ -177,6 +183,45 @@ def http(out: Path) -> Group:
     )
     floor = _floor("sdk", LIVE_CASES, out, *address)
     return Group(HTTP, title, LIVE_CASES, (own, floor), server)
+
+
+def hostile() -> Group:
+    """The group that scans text made to be hard to scan."""
+    contestants = [
+        Contestant(
+            f"lint: {name}",
+            Kind.PROCTOR,
+            (str(_BIN / "proctor"), "lint", "--cwd", str(hostile_folder() / name)),
+            bar=_HOSTILE_BAR,
+        )
+        for name in TEXTS
+    ]
+    return Group(HOSTILE, "A mebibyte of hostile text in one case", 0, tuple(contestants))
+
+
+def candidates() -> Group:
+    """The group that compares prompt candidates within one process."""
+    contestants = [
+        Contestant(
+            name,
+            kind,
+            (sys.executable, str(script), str(EVALUATIONS)),
+            env=_SCRIPT_ENV,
+            reader="printed",
+            bar=bar,
+        )
+        for name, kind, script, bar in (
+            ("evaluate", Kind.PROCTOR, BENCH / "evaluate.py", _CANDIDATES_BAR),
+            ("floor: loops", Kind.FLOOR, BENCH / "floors" / "candidates.py", None),
+        )
+    ]
+    title = f"{EVALUATIONS:,} evaluations of candidates"
+    return Group(CANDIDATES, title, EVALUATIONS, tuple(contestants))
+
+
+def hostile_folder() -> Path:
+    """Where the projects with hostile text are."""
+    return DATA / f"proctor-{HOSTILE}"
 
 
 def data_file(cases: int) -> Path:

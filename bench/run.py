@@ -24,14 +24,19 @@ from pathlib import Path
 
 from contestants import (
     BENCH,
+    CANDIDATES,
     DATA,
+    HOSTILE,
     HTTP,
     LIVE,
     SIZES,
     STARTUP,
     Contestant,
     Group,
+    candidates,
     data_file,
+    hostile,
+    hostile_folder,
     http,
     live,
     promptfoo_folder,
@@ -170,6 +175,10 @@ def make_data(names: list[str], *, with_promptfoo: bool) -> None:
     """Write the data of every group anew, in processes of their own."""
     if not names:
         return
+    if HOSTILE in names:
+        write = [sys.executable, str(BENCH / "hostile.py"), str(hostile_folder())]
+        subprocess.run(write, check=True)
+    names = [name for name in names if name != HOSTILE]
     generate = [sys.executable, str(BENCH / "generate.py"), str(DATA), *names]
     subprocess.run(generate, check=True)
     if with_promptfoo:
@@ -184,6 +193,10 @@ def group(name: str, peers: Path | None) -> Group:
     """The group of a name on the command line."""
     if name == STARTUP:
         return startup(peers, OUT)
+    if name == HOSTILE:
+        return hostile()
+    if name == CANDIDATES:
+        return candidates()
     if name in (LIVE, HTTP):
         return live(OUT) if name == LIVE else http(OUT)
     return replay(int(name), peers, OUT)
@@ -191,7 +204,7 @@ def group(name: str, peers: Path | None) -> Group:
 
 def main() -> int:
     """Measure what the command line asks for."""
-    names = [STARTUP, *map(str, SIZES), LIVE, HTTP]
+    names = [STARTUP, *map(str, SIZES), LIVE, HTTP, HOSTILE, CANDIDATES]
     parser = argparse.ArgumentParser(description="Measure whole runs of Proctor.")
     parser.add_argument("--rounds", type=int, default=3, help="how often each runs (3)")
     parser.add_argument("--timeout", type=float, default=300, help="seconds a run may take (300)")
@@ -205,7 +218,7 @@ def main() -> int:
     groups = [group(name, peers) for name in wanted]
     remove(OUT)
     OUT.mkdir(parents=True)
-    data = [name for name in wanted if name != STARTUP]
+    data = [name for name in wanted if name not in (STARTUP, CANDIDATES)]
     make_data(data, with_promptfoo=peers is not None)
 
     session = Session(groups, timeout_s=options.timeout)

@@ -2,6 +2,9 @@
 
     ProctorError                  code, message, hint, where
     ├── UsageError         P60xx  what was asked for cannot be carried out
+    │   └── EvalInputError P6005  a function of the in-process API was given what it cannot use
+    ├── EvalResultError    P6006  a scorer returned what is no result
+    ├── AbortError         P6007  the caller stopped an evaluation
     ├── DatasetError       P61xx  a dataset or one of its cases
     ├── SuiteError         P62xx  a suite, a prompt or a rubric
     ├── ProviderError      P63xx  who was asked did not answer
@@ -64,6 +67,45 @@ class ProctorError(Exception):
 
 class UsageError(ProctorError):
     """What was asked for cannot be carried out (P60xx)."""
+
+
+class EvalInputError(UsageError):
+    """A function of the in-process API was given what it cannot use (P6005).
+
+    Args:
+        message: As for every problem.
+        field: The argument, or the field of a definition.
+        hint: As for every problem.
+    """
+
+    def __init__(self, message: str, *, field: str, hint: str | None = None) -> None:
+        super().__init__(message, code="P6005", hint=hint)
+        self.field = field
+
+
+class EvalResultError(ProctorError):
+    """A scorer returned what is no result (P6006).
+
+    Args:
+        message: As for every problem.
+        candidate_id: The candidate whose output was scored.
+        item_id: The item it was scored on.
+        hint: As for every problem.
+    """
+
+    def __init__(
+        self, message: str, *, candidate_id: str, item_id: str, hint: str | None = None
+    ) -> None:
+        super().__init__(message, code="P6006", hint=hint)
+        self.candidate_id = candidate_id
+        self.item_id = item_id
+
+
+class AbortError(ProctorError):
+    """The caller stopped an evaluation (P6007)."""
+
+    def __init__(self, message: str = "the evaluation was aborted") -> None:
+        super().__init__(message, code="P6007")
 
 
 class DatasetError(ProctorError):

@@ -1,0 +1,1 @@
+"""Comparing prompt candidates inside the caller's process: no provider, no files, no network."""

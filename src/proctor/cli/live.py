@@ -10,9 +10,9 @@ from contextlib import closing, contextmanager, suppress
 from proctor.asking import AskingLimits, Means
 from proctor.cassette_files import CassetteFolder
 from proctor.cassettes import CacheMode
+from proctor.cli.asking_options import AskingOptions
 from proctor.cli.output import Output, counted
 from proctor.cli.progress import open_progress
-from proctor.cli.run_options import RunOptions
 from proctor.clock import Clock
 from proctor.config import Config
 from proctor.errors import ProctorError, UsageError, raise_all
@@ -22,7 +22,7 @@ from proctor.providers.budget import Budget
 from proctor.providers.hosts import HostRules
 from proctor.providers.keys import KeyRules
 from proctor.providers.pricing import ModelPrice, Pricing
-from proctor.recording import LiveOptions, LiveSession
+from proctor.recording import LiveOptions, LiveSession, recover_alone
 from proctor.records import CallKind, RenderOptions
 from proctor.rendering.report_json import render_json
 from proctor.rendering.wording import money_text
@@ -41,7 +41,7 @@ _CONTINUES = {
 
 
 def dry_run(
-    options: RunOptions,
+    options: AskingOptions,
     selected: Sequence[SelectedSuite],
     *,
     folder: CassetteFolder,
@@ -87,12 +87,13 @@ def _planned(calls: PlannedCalls, *, is_free: bool) -> str:
 
 
 def run_live(
-    options: RunOptions,
+    options: AskingOptions,
     selected: Sequence[SelectedSuite],
     *,
     folder: CassetteFolder,
     config: Config,
     output: Output,
+    answers: bool,
 ) -> RunReport:
     """Ask for answers, record them, and make the report.
 
@@ -101,30 +102,14 @@ def run_live(
     """
     clock, stop = Clock(), Stop()
     mode = CacheMode(options.cache)
+    if mode is not CacheMode.OFF:
+        _recover(folder, selected)
     for target in _targets_to_ask(folder, selected, mode):
         target.prepare(config.root, allow_code=options.allow_code)
     pricing = Pricing(config.values.prices, config.values.providers, clock=clock)
-    prices, unpriced = _prices(selected, pricing)
-    problems: list[ProctorError] = []
-    calls: list[PlannedCalls] = []
-    for suite in selected:
-        with _noting(problems):
-            calls += [one for one in planned_calls(folder, suite, mode, prices) if one.to_make]
-    raise_all(problems)
-    with _noting(problems):
-        budget = _budget(options, calls, prices, unpriced)
-    with _noting(problems):
-        providers = open_providers(
-            {_provider_of(one.model) for one in calls},
-            config.values.providers,
-            root=config.root,
-            clock=clock,
-            access=Access(
-                HostRules.of(options.allow_host, allow_local=options.allow_local),
-                KeyRules.of(options.allow_key),
-            ),
-        )
-    raise_all(problems)
+    budget, providers = _make_ready(
+        options, selected, folder=folder, config=config, pricing=pricing, clock=clock
+    )
     _say_where_keys_go(providers, output)
     rows = sum(one.plan.rows for one in selected)
     with (
@@ -152,13 +137,52 @@ def run_live(
             ),
         )
         with closing(session):
-            report = evaluate(config, selected, session, answers=not options.no_answers)
+            report = evaluate(config, selected, session, answers=answers)
             write_whole(session.run.folder / "report.json", render_json(report, RenderOptions()))
     return report
 
 
+def _make_ready(
+    options: AskingOptions,
+    selected: Sequence[SelectedSuite],
+    *,
+    folder: CassetteFolder,
+    config: Config,
+    pricing: Pricing,
+    clock: Clock,
+) -> tuple[Budget | None, dict[str, OpenProvider]]:
+    """The money and the providers that a plan needs, before anything is asked.
+
+    Raises:
+        ProctorError: What stands in the way of either, all of it together.
+    """
+    mode = CacheMode(options.cache)
+    prices, unpriced = _prices(selected, pricing)
+    problems: list[ProctorError] = []
+    calls: list[PlannedCalls] = []
+    for suite in selected:
+        with _noting(problems):
+            calls += [one for one in planned_calls(folder, suite, mode, prices) if one.to_make]
+    raise_all(problems)
+    with _noting(problems):
+        budget = _budget(options, calls, prices, unpriced)
+    with _noting(problems):
+        providers = open_providers(
+            {_provider_of(one.model) for one in calls},
+            config.values.providers,
+            root=config.root,
+            clock=clock,
+            access=Access(
+                HostRules.of(options.allow_host, allow_local=options.allow_local),
+                KeyRules.of(options.allow_key),
+            ),
+        )
+    raise_all(problems)
+    return budget, providers
+
+
 def _budget(
-    options: RunOptions,
+    options: AskingOptions,
     calls: Sequence[PlannedCalls],
     prices: Mapping[str, ModelPrice | None],
     unpriced: Mapping[str, ProctorError],
@@ -187,6 +211,15 @@ def _budget(
     raise_all([unpriced[model] for model in asked if model in unpriced])
     require_cover(calls, options.max_cost)
     return Budget(options.max_cost)
+
+
+def _recover(folder: CassetteFolder, selected: Sequence[SelectedSuite]) -> None:
+    """Bring what killed runs received into the cassettes, so that the plan counts it as there."""
+    problems: list[ProctorError] = []
+    for one in selected:
+        with _noting(problems):
+            recover_alone(folder, one.suite, one.plan)
+    raise_all(list({(one.code, one.message): one for one in problems}.values()))
 
 
 @contextmanager

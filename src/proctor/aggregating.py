@@ -43,7 +43,7 @@ from proctor.records import (
     Warn,
 )
 from proctor.statistics import effective_rows, is_flaky, pass_at_k, pass_hat_k, wilson_interval
-from proctor.sums import CostSum, JudgingSum, TokenSum
+from proctor.sums import CostSum, JudgingSum, SplitCost, TokenSum, merged
 from proctor.verdicts import (
     agreement_thresholds,
     at_k_thresholds,
@@ -144,8 +144,7 @@ class SubjectTally:
         """
         self._timed_out_before: set[str] = set()
         self.replayed = self.recorded = self.asked = 0
-        self.paid_usd, self.replayed_usd, self.worst_usd = CostSum(), CostSum(), CostSum()
-        self.answers_usd, self.judges_usd = CostSum(), CostSum()
+        self.answers_usd, self.judges_usd, self.worst_usd = SplitCost(), SplitCost(), CostSum()
         judged = () if facts.judge is None else facts.judge.assertions
         self.judgings = {id_: JudgingSum() for id_ in judged}
         self._subject = subject
@@ -200,8 +199,8 @@ class SubjectTally:
         if row.answer is not None or row.error is None:
             self._tokens.add(row)
             paid_now = asked or row.recording is None
-            self.answers_usd.add(row.cost_usd)
-            (self.paid_usd if paid_now else self.replayed_usd).add(row.cost_usd)
+            split = self.answers_usd
+            (split.paid if paid_now else split.replayed).add(row.cost_usd)
             if row.cost_usd is None:
                 self.worst_usd.add(worst_cost_usd)
         if self.judgings:
@@ -225,8 +224,8 @@ class SubjectTally:
             if not call.replied:
                 continue
             paid_now = call.asked or call.recording is None
-            self.judges_usd.add(call.cost_usd)
-            (self.paid_usd if paid_now else self.replayed_usd).add(call.cost_usd)
+            split = self.judges_usd
+            (split.paid if paid_now else split.replayed).add(call.cost_usd)
             if call.cost_usd is None:
                 self.worst_usd.add(call.worst_cost_usd)
 
@@ -279,12 +278,13 @@ class SubjectTally:
         )
 
     def _cost(self) -> Cost:
+        answers, judges = self.answers_usd, self.judges_usd
         return Cost(
-            answers=self.answers_usd.total,
-            judges=self.judges_usd.total,
-            paid=self.paid_usd.total,
-            replayed=self.replayed_usd.total,
-            unknown=self.answers_usd.unknown + self.judges_usd.unknown,
+            answers=answers.whole.total,
+            judges=judges.whole.total,
+            paid=merged(answers.paid, judges.paid).total,
+            replayed=merged(answers.replayed, judges.replayed).total,
+            unknown=answers.whole.unknown + judges.whole.unknown,
         )
 
     def _without_timed_out(self, row: RowResult) -> RowResult:
@@ -386,7 +386,7 @@ class SuiteTally:
     def _cost_threshold(self, limit_usd: float) -> tuple[ThresholdReport, list[Warn]]:
         total, worst = CostSum(), CostSum()
         for tally in self._subjects:
-            for part in (tally.paid_usd, tally.replayed_usd, tally.worst_usd):
+            for part in (tally.answers_usd.whole, tally.judges_usd.whole, tally.worst_usd):
                 total.merge(part)
             worst.merge(tally.worst_usd)
         if worst.unknown:

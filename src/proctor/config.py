@@ -137,6 +137,24 @@ class ScanSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         }
 
 
+class GateConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is asked of the cases of a tier when that tier is run.
+
+    `pass-at-k`: every unit passes at least once. `pass-rate`: at least `min` of all rows pass.
+    `no-regression`: nothing is worse than in the baseline of the run. `detect` is a drop of the
+    pass rate that must not go unnoticed; with too few rows to find it the gate cannot tell.
+    """
+
+    criterion: Literal["pass-at-k", "pass-rate", "no-regression"]
+    min: Annotated[float, Meta(gt=0, le=1)] | None = None
+    detect: Annotated[float, Meta(gt=0, le=1)] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.criterion == "pass-rate") is (self.min is None):
+            needs = "needs" if self.min is None else "is the only one that takes"
+            raise ValueError(f"the criterion `pass-rate` {needs} `min`")
+
+
 class ProjectFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The keys of a project file."""
 
@@ -148,6 +166,8 @@ class ProjectFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     providers: dict[str, ProviderConfig] = {}
     prices: dict[str, Price] = {}
     scan: ScanSettings = ScanSettings()
+    gates: dict[str, GateConfig] = {}
+    labels: dict[str, str] = {}
 
 
 class Config(Struct, frozen=True, kw_only=True):
@@ -192,6 +212,12 @@ def load_config(
         FileError: P6805 when its file is a link or no file, or names a folder outside.
     """
     file = _find(directory, is_root=is_root)
+    if file is None:
+        raise UsageError(
+            "there is no Proctor project here" + ("" if is_root else " or in a folder above"),
+            code="P6003",
+            hint=f"start one with `proctor init`, or name the folder of a `{FILE}` with `--cwd`",
+        )
     document = Document(file.name, file.table, _lines(file))
     problems = _forbidden(document)
     values = {key: value for key, value in file.table.items() if not _is_forbidden(key)}
@@ -251,7 +277,22 @@ def _number_or_text(text: str) -> int | str:
     return int(text) if re.fullmatch(r"-?[0-9]{1,18}", text) else text
 
 
-def _find(directory: Path, *, is_root: bool) -> _File:
+def find_project(directory: Path, *, is_root: bool = False) -> Path | None:
+    """The folder of the project that a folder belongs to, None when it belongs to none.
+
+    Args:
+        directory: Where to look.
+        is_root: As for `load_config`.
+
+    Raises:
+        UsageError: P6003 when a file that might configure one cannot be used.
+        FileError: P6805 when it is a link or no file.
+    """
+    file = _find(directory, is_root=is_root)
+    return None if file is None else file.root
+
+
+def _find(directory: Path, *, is_root: bool) -> _File | None:
     start = directory.resolve()
     for folder in (start,) if is_root else (start, *start.parents):
         files = [file for name in _TABLE if (file := _read(folder, name)) is not None]
@@ -268,11 +309,7 @@ def _find(directory: Path, *, is_root: bool) -> _File:
             return file
         if (folder / ".git").exists():
             break
-    raise UsageError(
-        "there is no Proctor project here" + ("" if is_root else " or in a folder above"),
-        code="P6003",
-        hint=f"start one with `proctor init`, or name the folder of a `{FILE}` with `--cwd`",
-    )
+    return None
 
 
 def _read(folder: Path, name: str) -> _File | None:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from proctor.aggregating import SubjectTally, SuiteFacts, SuiteTally, report_head
-from proctor.config import Config
+from proctor.aggregating import JudgeFacts, SubjectTally, SuiteFacts, SuiteTally, report_head
+from proctor.config import Config, Price
 from proctor.errors import UsageError, raise_all
 from proctor.pipeline import Exam, ReadySubject, ReadySuite, prepare_checks
 from proctor.planning import Plan, plan_rows, worst_cost_usd
-from proctor.protocols import PlannedRow, RanRow
+from proctor.protocols import JudgeCall, PlannedRow, RanRow
 from proctor.records import CaseResult, DatasetReport, RowResult
-from proctor.reporting import CaseSpool, RunReport, SpoolStore
+from proctor.reporting import CaseSpool, RunReport, SpoolStore, without_content
 from proctor.selecting import Selection
 from proctor.version import VERSION
 
@@ -62,7 +61,8 @@ def select(exam: Exam, selection: Selection) -> list[SelectedSuite]:
     for suite in exam.suites:
         name = suite.definition.name
         subjects = [one for one in suite.subjects if selection.takes_subject(one.target.subject)]
-        places = selection.places(name, suite.dataset) if subjects else ()
+        tiers = suite.definition.tiers
+        places = selection.places(name, suite.dataset, tiers) if subjects else ()
         if places:
             plan = plan_rows(
                 suite=name,
@@ -110,7 +110,7 @@ def evaluate(
         spools.append(
             [
                 _run_subject(
-                    _SubjectRun(config, selected, subject, session, answers),
+                    _SubjectRun(config, selected, subject, session, answers, tally),
                     tally.subject(subject.target.subject),
                     CaseSpool(store),
                 )
@@ -136,14 +136,28 @@ def _facts(selected: SelectedSuite, session: Session) -> SuiteFacts:
             sha256=dataset.sha256,
             cases=len(dataset),
             selected=len(selected.plan.places),
-            allow=[],
-            allow_pii=None,
-            findings=[],
+            allow=definition.dataset.allow,
+            allow_pii=definition.dataset.allow_pii,
+            findings=selected.suite.findings,
         ),
         assertion_ids=tuple(one.spec.id for one in definition.assertions),
         thresholds=definition.thresholds,
+        judge=_judge_facts(selected),
+        labels=selected.suite.labels,
         warnings=selected.suite.warnings,
         mode=session.mode,
+    )
+
+
+def _judge_facts(selected: SelectedSuite) -> JudgeFacts | None:
+    judged = selected.subjects[0].checks.judged
+    if not judged:
+        return None
+    models = [judge.model.ref for one in judged for judge in one.judges]
+    return JudgeFacts(
+        runs=len(judged[0].judges),
+        models=list(dict.fromkeys(models)),
+        assertions=[one.spec.id for one in judged],
     )
 
 
@@ -153,6 +167,7 @@ class _SubjectRun(Struct, frozen=True):
     subject: ReadySubject
     session: Session
     answers: bool
+    suite: SuiteTally
 
 
 def _run_subject(run: _SubjectRun, tally: SubjectTally, spool: CaseSpool) -> CaseSpool:
@@ -183,13 +198,27 @@ class _OpenCase(Struct, frozen=True, gc=False):
 
 
 def _counted(run: _SubjectRun, tally: SubjectTally, ran: RanRow) -> RowResult:
-    worst = None
-    target = run.subject.target
-    cost_matters = run.selected.suite.definition.thresholds.max_cost_usd is not None
-    if cost_matters and ran.result.cost_usd is None and target.is_prepared:
-        price = run.config.values.prices.get(target.subject.model.ref)
-        worst = worst_cost_usd(target.request(ran.planned.case), price)
-    return tally.add(ran.result, worst_cost_usd=worst, asked=ran.asked)
+    worst, calls = None, ran.judge_calls
+    if run.selected.suite.definition.thresholds.max_cost_usd is not None:
+        target, prices = run.subject.target, run.config.values.prices
+        if ran.result.cost_usd is None and target.is_prepared:
+            price = prices.get(target.subject.model.ref)
+            worst = worst_cost_usd(target.request(ran.planned.case), price)
+        calls = [_at_worst(call, prices) for call in calls]
+    row = tally.add(ran.result, worst_cost_usd=worst, asked=ran.asked, judge_calls=calls)
+    labelled = run.suite.labelled
+    if labelled is not None:
+        subject = run.subject.target.subject.id
+        labelled.add(run.subject.checks, subject=subject, case=ran.planned.case.id, row=row)
+    return row
+
+
+def _at_worst(call: JudgeCall, prices: Mapping[str, Price]) -> JudgeCall:
+    """The call with what it may have cost, when that is not known."""
+    if call.cost_usd is not None or call.question is None:
+        return call
+    price = prices.get(call.question.subject.model.ref)
+    return call._replace(worst_cost_usd=worst_cost_usd(call.question.request(), price))
 
 
 def _planned_rows(selected: SelectedSuite) -> Iterator[PlannedRow]:
@@ -202,17 +231,4 @@ def _planned_rows(selected: SelectedSuite) -> Iterator[PlannedRow]:
 
 def _entry(tally: SubjectTally, case: _OpenCase, *, answers: bool) -> CaseResult:
     entry = tally.add_case(case.planned.case, index=case.planned.place, rows=case.rows)
-    return entry if answers else _without_content(entry)
-
-
-def _without_content(entry: CaseResult) -> CaseResult:
-    """The entry without anything a person or a model wrote."""
-    rows = [
-        replace(
-            row,
-            answer=None,
-            checks=[replace(check, reason=None, evidence=None, votes=[]) for check in row.checks],
-        )
-        for row in entry.rows
-    ]
-    return replace(entry, inputs=None, expected=None, rows=rows)
+    return entry if answers else without_content(entry)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
 from proctor.assertions.checks import CheckSet
 from proctor.config import Config
-from proctor.errors import ProctorError, raise_all
+from proctor.errors import ProctorError, UsageError, raise_all
 from proctor.loading.bundles import LoadedPrompt
 from proctor.loading.datasets import Dataset, load_dataset
 from proctor.loading.prompts import Prompts
@@ -21,9 +22,17 @@ from proctor.loading.suites import (
     find_suites,
     load_suite,
 )
-from proctor.records import LoadedAssertion, Warn
-from proctor.registry import assertion_kinds
+from proctor.providers.params import unsendable
+from proctor.records import Finding, Label, LoadedAssertion, Warn
+from proctor.registry import assertion_kinds, did_you_mean
+from proctor.scanning.rules import scan_rules
+from proctor.scanning.scanner import Scan, ScanOptions
 from proctor.targets.prompt import PromptTarget
+
+if TYPE_CHECKING:
+    import regex
+
+    from proctor.git_revisions import Revision
 
 REGEX_TIMEOUT_S = 1.0
 
@@ -36,20 +45,40 @@ class ReadySubject(Struct, frozen=True):
 
 
 class ReadySuite(Struct, frozen=True):
-    """A suite of which everything has been read and found in order."""
+    """A suite of which everything has been read and found in order.
+
+    Args:
+        definition: What its file says.
+        dataset: Its cases.
+        findings: What the safety scan found in its dataset and lets through.
+        subjects: What sits the exam.
+        warnings: What is to be known of it.
+        labels: What people say of its answers, None when it names no file for that.
+    """
 
     definition: SuiteDefinition
     dataset: Dataset
+    findings: list[Finding]
     subjects: list[ReadySubject]
     warnings: list[Warn]
+    labels: list[Label] | None
 
 
 class Exam(Struct, frozen=True):
-    """The suites of one run. Close it to close their datasets."""
+    """The suites of one run. Close it to close their datasets.
+
+    Args:
+        config: The project.
+        suites: What is run.
+        prompt_count: How many prompts the project has.
+        served: What serves the prompts under test: the environment, its revision and the commit;
+            None for the files of the project.
+    """
 
     config: Config
     suites: list[ReadySuite]
     prompt_count: int
+    served: str | None = None
 
     def close(self) -> None:
         """Close the files that are read case by case."""
@@ -65,6 +94,8 @@ def load_exam(
     repeats: int | None = None,
     allow_code: bool = False,
     regex_timeout_s: float = REGEX_TIMEOUT_S,
+    with_labels: bool = True,
+    label: str | None = None,
 ) -> Exam:
     """Read and check suites, prompts and datasets; nothing is run and no code is imported.
 
@@ -75,30 +106,58 @@ def load_exam(
         repeats: How often each row is repeated, instead of what the suites say.
         allow_code: Whether the assertions may run code of the project once they are prepared.
         regex_timeout_s: How long one match of a regular expression may take.
+        with_labels: Whether to read what people say of answers.
+        label: The environment whose prompts are under test, by the revision that the project names
+            for it; None for those of the files.
 
     Raises:
         ProctorError: The problem, or all problems of all files together.
     """
     prompts = Prompts(config.root, config.values.prompts, config.values.project)
+    revision = None if label is None else _revision(config, label)
+    tested = prompts if revision is None else prompts.at(revision)
     paths = find_suites(config.root, config.values.evals, wanted)
-    problems = list(duplicate_names(paths))
+    patterns, problems = scan_patterns(config)
+    problems += duplicate_names(paths)
+    loading = _Loading(config, prompts, allow_code, regex_timeout_s, patterns, with_labels)
     suites: list[ReadySuite] = []
     for path in paths:
-        definition, found = load_suite(config.root, path, prompts, repeats=repeats)
+        definition, found = load_suite(config.root, path, tested, repeats=repeats)
         problems += found
         if definition is not None:
-            suite, found = _ready_suite(config, definition, regex_timeout_s, allow_code=allow_code)
+            suite, found = _ready_suite(definition, loading, is_whole=not found)
             problems += found
             suites += [] if suite is None else [suite]
     if every_prompt:
         for prompt_id in prompts.ids():
             prompts.load(prompt_id)
-    problems = _unique([*prompts.problems, *problems])
-    exam = Exam(config, suites, len(prompts.ids()))
+    problems = _unique([*prompts.problems, *tested.problems, *problems])
+    served = None if revision is None else f"`{label}`: `{revision.name}`, {revision.commit}"
+    exam = Exam(config, suites, len(prompts.ids()), served)
     if problems:
         exam.close()
     raise_all(problems)
     return exam
+
+
+def _revision(config: Config, label: str) -> Revision:
+    """The git revision that an environment serves.
+
+    Raises:
+        UsageError: P6002 when the project names none for it.
+        SuiteError: P6206 when it cannot be read.
+    """
+    labels = config.values.labels
+    if label not in labels:
+        raise UsageError(
+            f"the project has no label `{label}`",
+            code="P6002",
+            hint=did_you_mean(label, labels)
+            or f'name its git revision in the configuration: `[labels]` with `{label} = "v1.0"`',
+        )
+    from proctor.git_revisions import Revision
+
+    return Revision(config.root, labels[label])
 
 
 def prepare_checks(suite: ReadySuite, subjects: Sequence[ReadySubject]) -> list[ProctorError]:
@@ -115,39 +174,132 @@ def prepare_checks(suite: ReadySuite, subjects: Sequence[ReadySubject]) -> list[
     return _unique(problems)
 
 
+class _Loading(NamedTuple):
+    """What all suites of an exam are loaded with."""
+
+    config: Config
+    prompts: Prompts
+    allow_code: bool
+    regex_timeout_s: float
+    scan_patterns: list[regex.Pattern[str]]
+    with_labels: bool
+
+
 def _ready_suite(
-    config: Config, definition: SuiteDefinition, regex_timeout_s: float, *, allow_code: bool
+    definition: SuiteDefinition, loading: _Loading, *, is_whole: bool
 ) -> tuple[ReadySuite | None, list[ProctorError]]:
+    config = loading.config
+    subjects, problems = _ready_subjects(definition, loading)
+    is_whole = is_whole and not problems
+    prompts = _unique_prompts(definition.subjects)
+    needs = subjects[0].checks.needs if subjects else None
+    scan = _scan(definition, prompts, loading)
+    dataset = None
+    if definition.dataset.path:
+        dataset, found = load_dataset(
+            config.root,
+            definition.dataset.path,
+            rules=SuiteRules(prompts, needs),
+            max_cases=config.values.max_cases,
+            where=definition.dataset_where,
+            scan=scan,
+            delimiter=definition.dataset.delimiter,
+        )
+        problems += found
+    labels = None
+    # While an assertion is not right, labels of it would be called wrong.
+    if loading.with_labels and is_whole:
+        labels, found = _labels(definition, subjects, loading)
+        problems += found
+    if dataset is None:
+        return None, problems
+    warnings = [warning for loaded in prompts for warning in loaded.warnings]
+    judged = [one for subject in subjects for one in subject.checks.judged]
+    warnings += _once(warning for one in judged for warning in one.warnings)
+    warnings += [*dataset.warnings, *scan.warnings()]
+    return ReadySuite(definition, dataset, scan.findings, subjects, warnings, labels), problems
+
+
+def _ready_subjects(
+    definition: SuiteDefinition, loading: _Loading
+) -> tuple[list[ReadySubject], list[ProctorError]]:
+    config = loading.config
     problems: list[ProctorError] = []
     subjects: list[ReadySubject] = []
     for loaded in definition.subjects:
         scope = SuiteScope(
             config.root,
             definition.folder,
-            prompt=loaded.subject.prompt,
-            regex_timeout_s=regex_timeout_s,
-            allow_code=allow_code,
+            subject=loaded.subject,
+            prompts=loading.prompts,
+            judge=definition.judge,
+            regex_timeout_s=loading.regex_timeout_s,
+            allow_code=loading.allow_code,
         )
         checks, found = _compile(definition.assertions, scope)
         problems += found
+        asked = [loaded.subject, *(judge for one in checks.judged for judge in one.judges)]
+        for one in asked:
+            problems += unsendable(one, config.values.providers, where=definition.path)
         target = PromptTarget(loaded.subject, loaded.prompt.templates)
         subjects.append(ReadySubject(target, checks))
-    prompts = _unique_prompts(definition.subjects)
-    needs = subjects[0].checks.needs if subjects else None
-    dataset = None
-    if definition.dataset:
-        dataset, found = load_dataset(
-            config.root,
-            definition.dataset,
-            rules=SuiteRules(prompts, needs),
-            max_cases=config.values.max_cases,
-            where=definition.dataset_where,
-        )
-        problems += found
-    if dataset is None:
-        return None, problems
-    warnings = [warning for loaded in prompts for warning in loaded.warnings]
-    return ReadySuite(definition, dataset, subjects, warnings), problems
+    return subjects, problems
+
+
+def _labels(
+    definition: SuiteDefinition, subjects: Sequence[ReadySubject], loading: _Loading
+) -> tuple[list[Label] | None, list[ProctorError]]:
+    if definition.labels is None or not subjects:
+        return None, []
+    from proctor.judging.labels import load_labels
+
+    return load_labels(
+        loading.config.root,
+        definition.labels,
+        subjects=[one.target.subject.id for one in subjects],
+        assertions=[one.spec.id for one in subjects[0].checks.judged],
+        where=definition.labels_where,
+    )
+
+
+def _scan(definition: SuiteDefinition, prompts: Sequence[LoadedPrompt], loading: _Loading) -> Scan:
+    """What looks at the cases of one suite."""
+    settings, dataset = loading.config.values.scan, definition.dataset
+    rules = scan_rules(loading.scan_patterns, timeout_s=loading.regex_timeout_s)
+    reasons: dict[str, str] = {allowed.rule: allowed.reason for allowed in dataset.allow}
+    if dataset.allow_pii is not None:
+        reasons |= {rule.name: dataset.allow_pii.reason for rule in rules if rule.is_personal}
+    options = ScanOptions(
+        path=dataset.path,
+        levels=settings.levels(),
+        reasons=reasons,
+        inputs=frozenset(name for loaded in prompts for name in loaded.prompt.inputs),
+        is_deep=settings.depth == "deep",
+    )
+    return Scan(rules, options)
+
+
+def scan_patterns(config: Config) -> tuple[list[regex.Pattern[str]], list[ProctorError]]:
+    """The patterns a project adds to the scan, compiled, and what is wrong with the others."""
+    compiled: list[regex.Pattern[str]] = []
+    problems: list[ProctorError] = []
+    for number, pattern in enumerate(config.values.scan.patterns):
+        from proctor.assertions.regex import compile_pattern
+
+        try:
+            compiled.append(compile_pattern(pattern, "i"))
+        except ProctorError as problem:
+            name = f"`scan.patterns[{number}]`"
+            message = f"{name}: {problem.message}".replace(": `pattern`", "", 1)
+            problems.append(
+                UsageError(
+                    message,
+                    code="P6003",
+                    hint=problem.hint,
+                    where=config.origins["scan"],
+                )
+            )
+    return compiled, problems
 
 
 def _compile(
@@ -169,6 +321,11 @@ def _compile(
 
 def _unique_prompts(subjects: Sequence[LoadedSubject]) -> list[LoadedPrompt]:
     return list({loaded.prompt.prompt.id: loaded.prompt for loaded in subjects}.values())
+
+
+def _once(warnings: Iterable[Warn]) -> list[Warn]:
+    """The warnings without those that several subjects have in common."""
+    return list({(one.code, one.message, one.where): one for one in warnings}.values())
 
 
 def _unique(problems: Sequence[ProctorError]) -> list[ProctorError]:

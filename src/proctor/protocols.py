@@ -22,6 +22,7 @@ from proctor.records import (
     JudgeSetup,
     ModelChoice,
     Outcome,
+    Part,
     Prompt,
     RenderOptions,
     Reply,
@@ -31,9 +32,6 @@ from proctor.records import (
     Subject,
     Warn,
 )
-
-if TYPE_CHECKING:
-    from proctor.templates import Part
 
 if TYPE_CHECKING:
     from proctor.records.comparison import Comparison
@@ -196,7 +194,7 @@ class Scope(Protocol):
         """The prompt that a rubric is, and the parsed templates of its messages.
 
         Raises:
-            SuiteError: P6203 when there is none of this name, or what is wrong with it.
+            ProctorError: P6203 when there is none of this name, or what is wrong with it.
         """
         ...
 
@@ -235,16 +233,33 @@ class JudgedAssertion(Protocol):
         """What this case lacks for the assertion to be asked, as a sentence, or None."""
         ...
 
+    def response(self, answered: Answered) -> str | None:
+        """The text that is judged; None when the answer does not have it."""
+        ...
+
     def questions(self, answered: Answered, case: Case) -> Sequence[Question] | Check:
         """What the judges are asked about one answer; a check when nobody has to be asked."""
+        ...
+
+    def reversed(self) -> JudgedAssertion | None:
+        """The same, asking with what is judged in reverse order; None where there is no order."""
         ...
 
     def outline(self, case: Case) -> tuple[Request, int]:
         """What a judge would be sent about an empty answer, and how often the answer is in it."""
         ...
 
-    def judge(self, replies: Sequence[Answered], case: Case) -> Check:
-        """What the judges decide together; one reply per question, in their order."""
+    def judge(
+        self, replies: Sequence[Answered | ProctorError], answered: Answered, case: Case
+    ) -> Check:
+        """What the judges decide together.
+
+        Args:
+            replies: One per question, in their order, or why there is none; then the check is
+                errored, whatever the others say.
+            answered: What was judged.
+            case: What it answers.
+        """
         ...
 
 
@@ -307,20 +322,30 @@ class RowsRunner(Protocol):
 
 
 class JudgeCall(NamedTuple):
-    """One reply of a judge that a row used: what it cost, and whether it was asked for now.
+    """A call of a judge that a row needed.
 
-    `recording` is the SHA-256 of its raw cassette line, None when it was not recorded.
+    Args:
+        cost_usd: What it cost, None when that is not known.
+        asked: Whether it was made now and not replayed.
+        recording: The SHA-256 of its raw cassette line, None when it was not recorded.
+        replied: Whether there was a reply.
+        question: What was asked.
+        worst_cost_usd: What it may have cost at most, for when its cost is not known; None when
+            there is no price.
     """
 
     cost_usd: float | None
     asked: bool
     recording: str | None
+    replied: bool = True
+    question: Question | None = None
+    worst_cost_usd: float | None = None
 
 
 class RanRow(NamedTuple):
     """A row that was run; `asked` when its answer was asked for now and not replayed.
 
-    `judge_calls` are the replies of judges it used, in the order of their votes.
+    `judge_calls` are the calls of judges it needed, in the order of their votes.
     """
 
     planned: PlannedRow

@@ -54,7 +54,8 @@ class Replay:
             call = Call(question.case, question.inputs_sha256, question.take)
             why = explain_miss(self._cassette, question.subject, call, assertion=question.assertion)
             raise CassetteError(
-                f"no recording of the judge: {why}",
+                f"no recording of the judge `{question.subject.model.ref}` for "
+                f"`{question.assertion}`: {why}",
                 code="P6402",
                 hint=f"`{self._command}` records it",
             )
@@ -81,8 +82,8 @@ def explain_miss(
         if assertion is None or one.assertion == assertion
     ]
     if not candidates:
-        what = "this case" if assertion is None else f"`{assertion}` of this case"
-        return f"{what} is not in {cassette.shown}"
+        what = "this case is" if assertion is None else "its verdicts on this case are"
+        return f"{what} not in {cassette.shown}"
     differences = [_differences(one, subject, call) for one in candidates]
     nearest = min(differences, key=len)
     if nearest:

@@ -372,6 +372,22 @@ def recover(folder: CassetteFolder, suite: ReadySuite, plan: Plan) -> int:
     return len(received)
 
 
+def recover_alone(folder: CassetteFolder, suite: ReadySuite, plan: Plan) -> int:
+    """The same for a suite that is not being recorded; it is locked meanwhile.
+
+    Raises:
+        ProctorError: As `recover`; P6405 when the suite is being recorded elsewhere.
+    """
+    name = suite.definition.name
+    if not unfinished(folder.project, name):
+        return 0
+    lock = SuiteLock(folder.project, name)
+    try:
+        return recover(folder, suite, plan)
+    finally:
+        lock.release()
+
+
 def _keys_of_plan(
     folder: CassetteFolder, suite: ReadySuite, plan: Plan, received: Mapping[str, Line]
 ) -> set[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
@@ -24,13 +24,27 @@ from proctor.running.row import ReplayedRows, RowChecks
 from proctor.targets.prompt import PromptTarget
 
 
+class Recorder(NamedTuple):
+    """The command that records what a replay misses: its words, and options of its own."""
+
+    words: str
+    options: str = ""
+
+    def spell(self, suite: str, folder: CassetteFolder) -> str:
+        """The command for one suite."""
+        return f"proctor {self.words} {suite} --cache record{folder.option}{self.options}"
+
+
+RUN: Final = Recorder("run")
+
+
 class ReplaySession:
     """Replays suites from a folder of cassettes, which are open until it is closed.
 
     Args:
         folder: Where the cassettes are.
         suites: The names of the suites.
-        repeats: What `--repeats` said, for the command that would record what is missing.
+        recorder: The command that would record what is missing.
 
     Raises:
         ProctorError: P6403 or P6404 for cassettes that cannot be used, all problems together.
@@ -39,9 +53,10 @@ class ReplaySession:
     mode: str = CacheMode.REPLAY.value
 
     def __init__(
-        self, folder: CassetteFolder, suites: Sequence[str], *, repeats: int | None = None
+        self, folder: CassetteFolder, suites: Sequence[str], *, recorder: Recorder = RUN
     ) -> None:
-        self._options = folder.option if repeats is None else f"{folder.option} --repeats {repeats}"
+        self._folder = folder
+        self._recorder = recorder
         self._cassettes: dict[str, Cassette] = {}
         problems: list[ProctorError] = []
         with ExitStack() as files:
@@ -61,7 +76,7 @@ class ReplaySession:
         self, suite: str, subject: ReadySubject, rows: Iterable[PlannedRow], timed_out: set[str]
     ) -> Iterator[list[RanRow]]:
         """Answer the rows from the recordings and check them, a batch at a time."""
-        command = f"proctor run {suite} --cache record{self._options}"
+        command = self._recorder.spell(suite, self._folder)
         source = Replay(self._cassettes[suite], subject.target.subject, command)
         checks = RowChecks(subject.checks, timed_out, source)
         run_rows = ReplayedRows(subject.target, source, checks)

@@ -157,21 +157,18 @@ def require_cover(calls: Sequence[PlannedCalls], limit_usd: float) -> None:
         ProctorError: P6204 for each model whose answers nothing limits; P6503 when the worst case
             is more than the limit.
     """
-    problems: list[ProctorError] = []
-    worst_usd: list[float] = []
-    for one in calls:
-        if one.to_make and one.worst is None:
-            problems.append(
-                SuiteError(
-                    f"the suite `{one.suite}` asks `{one.model}`, whose answers nothing limits",
-                    code="P6204",
-                    hint="write `maxTokens` beside the prompt's model, or among the suite's params",
-                )
-            )
-        elif one.worst is not None and one.worst.usd is not None:
-            worst_usd.append(one.worst.usd)
-    raise_all(problems)
-    total = math.fsum(worst_usd)
+    unlimited = [one for one in calls if one.to_make and one.worst is None]
+    # How much a judge takes in is not known either when nothing limits what it judges.
+    suites = {one.suite for one in unlimited if one.kind is CallKind.ANSWER}
+    raise_all(
+        [
+            _unlimited(one)
+            for one in unlimited
+            if one.kind is CallKind.ANSWER or one.suite not in suites
+        ]
+    )
+    known = [one.worst.usd for one in calls if one.worst is not None]
+    total = math.fsum(usd for usd in known if usd is not None)
     if total > limit_usd:
         raise ProviderError(
             f"the plan may cost up to {money_text(total)}, more than the limit of "
@@ -180,3 +177,14 @@ def require_cover(calls: Sequence[PlannedCalls], limit_usd: float) -> None:
             hint="see what it is made of with `--dry-run`; raise `--max-cost`, select fewer "
             "cases, or lower `maxTokens`",
         )
+
+
+def _unlimited(calls: PlannedCalls) -> ProctorError:
+    place = "the prompt's model, or among the suite's params"
+    if calls.kind is CallKind.JUDGE:
+        place = "the rubric's model, or under `params` of the suite's `judge`"
+    return SuiteError(
+        f"the suite `{calls.suite}` asks `{calls.model}`, whose answers nothing limits",
+        code="P6204",
+        hint=f"write `maxTokens` beside {place}",
+    )

@@ -25,9 +25,11 @@ HOSTILE = {
 
 @pytest.fixture(scope="module")
 def outcome(tmp_path_factory):
-    from support import Project
+    from support import SUITE, Project
 
     project = Project(tmp_path_factory.mktemp("hostile"))
+    dataset = "{path: cases.jsonl, allow: [{rule: S014, reason: that is what is tried}]}"
+    project.write("evals/quiz.eval.yaml", SUITE.replace("cases.jsonl", dataset))
     project.cases(
         *({**project.case(name), "tags": [text]} for name, text in HOSTILE.items()),
         {**project.case("by id"), "id": "\u202eid"},

@@ -113,16 +113,20 @@ def test_the_same_bytes_every_time(tmp_path):
 
 def test_the_keys_of_the_recordings_follow_from_prompt_and_dataset(empty):
     proctor("init", cwd=empty)
-    bundle = Prompts(empty, "prompts", "x").load("triage").prompt.bundle_sha256
+    prompts = Prompts(empty, "prompts", "x")
+    asked = {"answer": prompts.load("triage"), "judge": prompts.load("judge-summary")}
     dataset, lines = (
         [json.loads(line) for line in (empty / path).read_text(encoding="utf-8").splitlines()]
         for path in ("evals/datasets/triage.jsonl", "evals/cassettes/triage.jsonl")
     )
     cases = {case["id"]: case["inputs"] for case in dataset}
-    assert [line["case"] for line in lines] == sorted(cases)
+    assert [(line["call"], line["case"]) for line in lines] == [
+        (call, case) for call in asked for case in sorted(cases)
+    ]
     for line in lines:
-        assert line["parts"]["prompt"] == bundle
-        assert line["parts"]["inputs"] == digest(cases[line["case"]])
+        assert line["parts"]["prompt"] == asked[line["call"]].prompt.bundle_sha256
+        if line["call"] == "answer":
+            assert line["parts"]["inputs"] == digest(cases[line["case"]])
         assert line["recorded"]["provider"] == "handwritten"
     assert proctor("cassette", "verify", cwd=empty).code == 0
     assert "0 unused" in proctor("cassette", "list", cwd=empty).text

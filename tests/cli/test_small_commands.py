@@ -25,7 +25,7 @@ def test_config_says_where_each_value_came_from(project):
     project.write(
         "proctor.toml",
         'project = "tests"\nmax_cases = 7\n[providers.local]\nkind = "openai"\n'
-        '[prices."local/tiny"]\ninput = 1\noutput = 2.5\n',
+        '[prices."local/tiny"]\ninput = 1\noutput = 2.5\n[scan]\nS010 = "stop"\n',
     )
     result = project.proctor("config", env={"PROCTOR_EVALS": "checks"})
     assert result.code == 0
@@ -40,6 +40,13 @@ def test_config_says_where_each_value_came_from(project):
         ["providers.local.kind", '"openai"', "proctor.toml"],
         ["prices.local/tiny.input", "1.0", "proctor.toml"],
         ["prices.local/tiny.output", "2.5", "proctor.toml"],
+        ["scan.depth", '"deep"', "default"],
+        ["scan.patterns", "[]", "default"],
+        ["scan.S005", '"stop"', "default"],
+        ["scan.S010", '"stop"', "proctor.toml"],
+        ["scan.S011", '"stop"', "default"],
+        ["scan.S012", '"warn"', "default"],
+        ["scan.S014", '"stop"', "default"],
     ]
 
 

@@ -13,6 +13,8 @@ from sample_reports import (
     case,
     check,
     facts,
+    judge_facts,
+    judged,
     miss,
     row,
     subject,
@@ -22,8 +24,10 @@ from sample_reports import (
 from proctor.aggregating import SuiteTally, case_outcome, case_result
 from proctor.canonical import RecordingsDigest, digest
 from proctor.outcomes import row_outcome
+from proctor.protocols import JudgeCall
 from proctor.records import (
     AtKLimit,
+    Check,
     CheckCounts,
     Counts,
     RowError,
@@ -525,3 +529,143 @@ def test_subjects_say_what_they_are():
     assert (report.prompt, report.model) == ("few-shot", "local/other")
     assert (report.bundle_sha256, report.params) == ("b" * 64, {"maxTokens": 24})
     assert (report.pass_at_k, report.pass_hat_k) == ([], [])
+
+
+# Judges
+
+
+def tally_of_judged(*rows, ids=("tone",), **options):
+    """What becomes of rows, each with the calls of judges that it needed."""
+    tally = SuiteTally(
+        facts(cases=len(rows), ids=("label", *ids), judge=judge_facts(*ids), **options)
+    )
+    part = tally.subject(subject())
+    for each, calls in rows:
+        part.add(each, judge_calls=calls)
+    return tally.finish()
+
+
+def calls_of(each, *, asked=False, cost_usd=0.01):
+    """A call for each vote of a row that has a recording."""
+    return [
+        JudgeCall(cost_usd, asked, vote.recording)
+        for check in each.checks
+        for vote in check.votes
+        if vote.recording is not None
+    ]
+
+
+def test_a_suite_without_judges_says_so():
+    assert finished([row(check())]).judge is None
+
+
+def test_how_often_and_how_clearly_was_judged_is_counted_for_each_assertion():
+    rows = [
+        row(judged("ppp"), judged("pff", FAILED, id_="mood")),
+        row(judged("ppf"), judged("fff", FAILED, id_="mood")),
+        row(judged("nnn", UNMEASURED), judged("ppn", id_="mood")),
+        row(judged("ppn", ERRORED)),
+        # There was nothing to judge.
+        row(Check("tone", "llm-judge", FAILED, reason="no_text")),
+        miss(),
+    ]
+    suite = tally_of_judged(*((each, calls_of(each)) for each in rows), ids=["tone", "mood"])
+    assert suite.judge == {
+        "runs": 3,
+        "models": ["local/j"],
+        "assertions": [
+            {"id": "tone", "measured": 2, "total": 4, "unanimous": 1},
+            {"id": "mood", "measured": 3, "total": 3, "unanimous": 1},
+        ],
+        "agreement": None,
+    }
+
+
+def test_how_often_was_judged_is_counted_over_all_subjects():
+    tally = SuiteTally(facts(ids=["tone"], judge=judge_facts("tone")))
+    for prompt in ("brief", "few-shot"):
+        tally.subject(subject(prompt)).add(row(judged("ppp")))
+    assert tally.finish().judge["assertions"] == [
+        {"id": "tone", "measured": 2, "total": 2, "unanimous": 2}
+    ]
+
+
+def test_the_digest_takes_the_answer_of_a_row_and_then_its_votes_in_their_order():
+    recordings = [letter * 64 for letter in "abcdef"]
+    first = replace(
+        row(judged("pp", recordings=recordings[1:3]), judged("p", id_="mood")),
+        recording=recordings[0],
+    )
+    first.checks[1].votes[0] = replace(first.checks[1].votes[0], recording=recordings[1])
+    second = replace(
+        row(judged("pnp", recordings=[recordings[4], None, recordings[5]])), recording=recordings[3]
+    )
+    suite = tally_of_judged((first, ()), (second, ()), ids=["tone", "mood"])
+    expected = RecordingsDigest()
+    for recording in [*recordings[:3], recordings[1], *recordings[3:]]:
+        expected.add(recording)
+    assert suite.cache.digest == expected.hex()
+    assert (suite.cache.replayed, suite.cache.recorded) == (7, 0)
+
+
+def test_a_vote_that_two_assertions_share_is_recorded_once_and_replayed_once():
+    one = row(judged("p", recordings=["a" * 64]), judged("p", recordings=["a" * 64], id_="mood"))
+    asked, shared = calls_of(one)
+    suite = tally_of_judged((one, [asked._replace(asked=True), shared]), ids=["tone", "mood"])
+    assert (suite.cache.recorded, suite.cache.replayed, suite.cache.live) == (1, 2, True)
+
+
+def test_what_judges_cost_is_told_apart_and_so_is_what_was_paid_now():
+    replayed, paid = row(judged("ppp"), cost_usd=0.5), row(judged("fff", FAILED), cost_usd=0.25)
+    suite = tally_of_judged(
+        (replayed, calls_of(replayed, cost_usd=0.125)),
+        (paid, calls_of(paid, asked=True, cost_usd=0.0625)),
+    )
+    cost = suite.subjects[0].cost
+    assert (cost.answers, cost.judges) == (0.75, 0.5625)
+    assert (cost.paid, cost.replayed, cost.unknown) == (0.1875, 1.125, 0)
+
+
+def test_calls_of_judges_that_were_not_recorded_were_paid_now():
+    one = row(judged("pp", recordings=[None, None]), cost_usd=0)
+    calls = [JudgeCall(0.5, asked, None) for asked in (True, False)]
+    suite = tally_of_judged((one, calls))
+    assert (suite.subjects[0].cost.paid, suite.cache.recorded) == (1.0, 0)
+
+
+def test_a_judge_that_was_asked_in_vain_cost_nothing_that_is_known_and_was_called():
+    one = row(judged("pn", ERRORED, recordings=["a" * 64, None]), error=RowError("P6310", "gone"))
+    calls = [*calls_of(one), JudgeCall(None, True, None, replied=False)]
+    suite = tally_of_judged((one, calls))
+    cost = suite.subjects[0].cost
+    assert (cost.judges, cost.unknown) == (0.01, 0)
+    assert (suite.cache.live, suite.cache.recorded, suite.cache.replayed) == (True, 0, 1)
+
+
+def test_judges_of_unknown_cost_are_counted_as_unknown():
+    one = row(judged("pp"))
+    cost = tally_of_judged((one, calls_of(one, cost_usd=None))).subjects[0].cost
+    assert (cost.judges, cost.replayed, cost.unknown) == (None, 0.001, 2)
+
+
+@pytest.mark.parametrize(
+    ("cost_usd", "worst_usd", "actual", "met", "said"),
+    [
+        (0.125, None, 0.375, True, None),
+        (0.25, None, 0.625, False, None),
+        (None, 0.125, 0.375, True, "2 calls had no recorded cost and counted"),
+        (None, 0.25, 0.625, False, "2 calls had no recorded cost and counted"),
+        (None, None, None, None, "2 calls had no recorded cost and no price"),
+    ],
+)
+def test_a_limit_of_costs_covers_judges_those_of_unknown_cost_at_their_worst(
+    cost_usd, worst_usd, actual, met, said
+):
+    one = row(judged("pp"), cost_usd=0.125)
+    calls = [call._replace(worst_cost_usd=worst_usd) for call in calls_of(one, cost_usd=cost_usd)]
+    suite = tally_of_judged((one, calls), thresholds=Thresholds(max_cost_usd=0.5))
+    found = threshold(suite, "maxCostUsd")
+    assert (found.actual, found.met) == (actual, met)
+    assert [each.message.partition(" as ")[0] for each in suite.warnings] == (
+        [] if said is None else [said if worst_usd else f"{said} to count instead"]
+    )

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from proctor.config import COMMAND_LINE_ONLY, ProviderConfig, configures, load_config
+from proctor.config import COMMAND_LINE_ONLY, ProviderConfig, configures, find_project, load_config
 from proctor.errors import FileError, ProctorError, UsageError
 
 MINIMAL = 'project = "acme-support"\n'
@@ -609,6 +609,27 @@ class TestValues:
         (found,) = problems_of(load_text, root, text)
         assert found.startswith("proctor.toml:3: `prices.a/b.input`: expected `float`")
 
+    def test_the_scan_is_set_rule_by_rule(self, root):
+        scan = load_text(root, MINIMAL).values.scan
+        assert (scan.depth, scan.patterns) == ("deep", [])
+        assert scan.levels() == {
+            "S005": "stop",
+            "S010": "warn",
+            "S011": "stop",
+            "S012": "warn",
+            "S014": "stop",
+        }
+        text = '[scan]\ndepth = "top"\npatterns = ["zeus"]\nS010 = "stop"\nS014 = "off"\n'
+        config = load_text(root, f"{MINIMAL}{text}")
+        scan = config.values.scan
+        assert (scan.depth, scan.patterns) == ("top", ["zeus"])
+        levels = {"S005": "stop", "S010": "stop", "S011": "stop", "S012": "warn", "S014": "off"}
+        assert scan.levels() == levels
+        assert config.origins["scan"] == "proctor.toml"
+        origins = {key for key in config.origins if key.startswith("scan.")}
+        assert origins == {"scan.S005", "scan.S011", "scan.S012"}
+        assert {config.origins[key] for key in origins} == {"default"}
+
     def test_every_problem_is_reported_at_once_with_its_line(self, root):
         text = (
             'evals = ["a"]\n'
@@ -685,3 +706,14 @@ def test_the_root_is_absolute_and_free_of_links(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert load(Path("link")).root == real.resolve()
     assert load(Path("link"), is_root=True).root == real.resolve()
+
+
+def test_a_folder_belongs_to_the_nearest_project_or_to_none(tmp_path):
+    inner = tmp_path / "project" / "evals"
+    (tmp_path / ".git").mkdir()
+    inner.mkdir(parents=True)
+    assert find_project(inner) is None
+    (tmp_path / "project/proctor.toml").write_text(MINIMAL, "utf-8")
+    assert find_project(inner) == tmp_path / "project"
+    assert find_project(inner, is_root=True) is None
+    assert find_project(tmp_path / "project", is_root=True) == tmp_path / "project"

@@ -1,11 +1,17 @@
-import pytest
+import asyncio
+from types import SimpleNamespace
+from typing import NamedTuple
 
-from proctor.errors import CassetteError, ManyProblems, SuiteError
+import pytest
+from msgspec.structs import replace
+
+from proctor.errors import CassetteError, ManyProblems, ProviderError, SuiteError
 from proctor.executors.local import BATCH, LocalExecutor
-from proctor.protocols import PlannedRow
+from proctor.protocols import Heard, PlannedRow
 from proctor.records import (
     Answer,
     Answered,
+    AssertionSpec,
     Call,
     Case,
     Check,
@@ -14,7 +20,7 @@ from proctor.records import (
     Severity,
     Usage,
 )
-from proctor.running.row import ReplayedRows, RowChecks
+from proctor.running.row import AskedRow, ReplayedRows, RowChecks
 
 SECRET = "sk-test-000111222333"  # noqa: S105 - a value that must not be shown
 CASE = Case("late-return", {"message": SECRET})
@@ -234,3 +240,196 @@ def test_a_crash_in_a_batch_does_not_make_the_row_that_ran_out_of_time_look_skip
     assert [row.outcome for row in results] == [Outcome.FAILED, Outcome.ERRORED]
     assert [seen for _, _, seen in checks.seen] == [set(), {"slow"}, set(), {"slow"}]
     assert timed_out == {"slow"}
+
+
+# Rows that are judged
+
+
+class Ask(NamedTuple):
+    """One question of a fake judge."""
+
+    subject: object
+    case: str
+    assertion: str
+    inputs_sha256: str
+    take: int
+
+
+class FakeJudge:
+    """Judges in two runs; what it says of an answer is the list of what it was told."""
+
+    warnings = ()
+    judges = ("a judge", "a judge")
+
+    def __init__(self, id_, *, skips=False, decided=None, outcome=Outcome.PASSED):
+        self.spec = AssertionSpec(id=id_, kind="fake-judge")
+        self.skips_after_failure = skips
+        self._decided = decided
+        self._outcome = outcome
+        self.heard = []
+
+    def questions(self, answered, case):
+        asked = [Ask(None, case.id, self.spec.id, "inputs", take) for take in (1, 2)]
+        return self._decided or asked
+
+    def judge(self, replies, answered, case):
+        self.heard.append((replies, answered, case))
+        missing = any(isinstance(one, Exception) for one in replies)
+        return Check(self.spec.id, "fake-judge", Outcome.ERRORED if missing else self._outcome)
+
+
+class JudgedChecks(FakeChecks):
+    """Checks of which the first asks judges, and so do those after the others."""
+
+    def __init__(self, *judged, plain=(Outcome.PASSED,), severity=Severity.FAIL):
+        super().__init__(*plain)
+        self.judged = judged
+        self.severity = severity
+
+    def run(self, answered, case, timed_out):
+        return [
+            replace(check, severity=self.severity)
+            for check in super().run(answered, case, timed_out)
+        ]
+
+    def in_order(self, checks):
+        return sorted(checks, key=lambda check: check.id)
+
+
+class FakeReplies:
+    """The replies of judges, from the cassette or asked for; what is in `missing` is raised."""
+
+    def __init__(self, missing=None):
+        self.missing = missing or {}
+        self.asked = []
+
+    def _reply(self, question, *, asked):
+        self.asked.append((question.assertion, question.take))
+        if question.take in self.missing:
+            raise self.missing[question.take]
+        return Heard(replace(ANSWERED, cost_usd=0.01 * question.take), asked)
+
+    def replayed(self):
+        return SimpleNamespace(judged=lambda question: self._reply(question, asked=False))
+
+    async def judged(self, question):
+        return self._reply(question, asked=True)
+
+    async def ask(self, call, case):
+        return ANSWERED
+
+
+GONE = ProviderError("the judge is gone", code="P6310", hint="try later")
+MISS = CassetteError("no recording of the judge", code="P6402")
+
+
+def run_judged(checks, replies, how):
+    """One row, replayed or live, with the calls of judges it needed."""
+    row_checks = RowChecks(checks, set(), replies.replayed())
+    if how == "replayed":
+        (row,) = ReplayedRows(FakeTarget(), FakeSource(), row_checks)([PlannedRow(0, CASE, 2)])
+    else:
+        row = asyncio.run(AskedRow(FakeTarget(), replies, row_checks)(CASE, 2))
+    calls = row_checks.judge_calls(CASE.id, 2)
+    assert row_checks.judge_calls(CASE.id, 2) == ()
+    return row, calls
+
+
+@pytest.mark.parametrize("how", ["replayed", "live"])
+class TestJudgedRows:
+    def test_judges_are_asked_in_the_order_of_the_suite_and_their_checks_stand_in_it(self, how):
+        first, last = FakeJudge("a"), FakeJudge("d", outcome=Outcome.FAILED)
+        replies = FakeReplies()
+        row, calls = run_judged(JudgedChecks(first, last), replies, how)
+        assert [(check.id, check.outcome) for check in row.checks] == [
+            ("a", Outcome.PASSED),
+            ("c0", Outcome.PASSED),
+            ("d", Outcome.FAILED),
+        ]
+        assert row.outcome is Outcome.FAILED
+        assert replies.asked == [("a", 1), ("a", 2), ("d", 1), ("d", 2)]
+        ((said, answered, case),) = first.heard
+        assert [one.cost_usd for one in said] == [0.01, 0.02]
+        assert (answered, case) == (ANSWERED, CASE)
+        assert [(call.question.assertion, call.cost_usd, call.asked) for call in calls] == [
+            (id_, cost, how == "live") for id_ in ("a", "d") for cost in (0.01, 0.02)
+        ]
+        assert {call.recording for call in calls} == {ANSWERED.recording}
+
+    def test_a_check_that_needs_no_judge_asks_none(self, how):
+        decided = Check("a", "fake-judge", Outcome.FAILED, reason="no_text")
+        row, calls = run_judged(JudgedChecks(FakeJudge("a", decided=decided)), FakeReplies(), how)
+        assert (row.checks[0], calls) == (decided, ())
+
+    @pytest.mark.parametrize("error", [GONE, MISS])
+    def test_a_reply_that_is_missing_errs_the_row_and_keeps_its_answer(self, how, error):
+        judge = FakeJudge("a")
+        row, calls = run_judged(JudgedChecks(judge), FakeReplies({2: error}), how)
+        assert (row.outcome, row.answer) == (Outcome.ERRORED, ANSWER)
+        assert row.recording == ANSWERED.recording
+        hint = "; try later" if error.hint else ""
+        assert (row.error.code, row.error.message) == (error.code, f"{error.message}{hint}")
+        assert [check.id for check in row.checks] == ["a", "c0"]
+        ((said, *_),) = judge.heard
+        assert said[1] is error
+        assert [call.replied for call in calls] == [True, False]
+
+    def test_the_first_error_is_that_of_the_row(self, how):
+        checks = JudgedChecks(FakeJudge("a"), FakeJudge("b"))
+        row, _ = run_judged(checks, FakeReplies({1: MISS, 2: GONE}), how)
+        assert row.error.code == "P6402"
+
+    def test_a_row_that_failed_stays_failed_when_a_judge_is_gone(self, how):
+        checks = JudgedChecks(FakeJudge("a"), plain=[Outcome.FAILED])
+        row, _ = run_judged(checks, FakeReplies({1: GONE}), how)
+        assert (row.outcome, row.error.code) == (Outcome.FAILED, "P6310")
+
+    @pytest.mark.parametrize(
+        ("plain", "severity", "skips", "are_asked"),
+        [
+            (Outcome.FAILED, Severity.FAIL, False, True),
+            (Outcome.FAILED, Severity.FAIL, True, False),
+            (Outcome.PASSED, Severity.FAIL, True, True),
+            # Such a row has not failed: without a verdict it would pass, or stay open.
+            (Outcome.FAILED, Severity.WARN, True, True),
+            (Outcome.ERRORED, Severity.FAIL, True, True),
+            (Outcome.UNMEASURED, Severity.FAIL, True, True),
+        ],
+    )
+    def test_only_a_row_that_failed_may_do_without_judges(
+        self, how, plain, severity, skips, are_asked
+    ):
+        replies = FakeReplies()
+        judge = FakeJudge("a", skips=skips)
+        row, calls = run_judged(JudgedChecks(judge, plain=[plain], severity=severity), replies, how)
+        assert bool(replies.asked) is are_asked
+        assert [check.id for check in row.checks] == (["a", "c0"] if are_asked else ["c0"])
+        assert len(calls) == 2 * are_asked
+
+    def test_a_fault_while_judging_spoils_the_row_and_shows_no_data(self, how):
+        row, _ = run_judged(JudgedChecks(FakeJudge("a")), FakeReplies({1: KeyError(SECRET)}), how)
+        assert (row.outcome, row.category) == (Outcome.ERRORED, "framework_issue")
+        assert row.error.message == "the row could not be run: KeyError"
+
+
+def test_what_was_asked_in_vain_was_asked_and_what_was_missing_was_not():
+    for error, was_asked in ((GONE, True), (MISS, False)):
+        _, calls = run_judged(JudgedChecks(FakeJudge("a")), FakeReplies({1: error}), "live")
+        assert [call.asked for call in calls] == [was_asked, True]
+
+
+def test_a_judge_that_is_stopped_leaves_the_row_out():
+    with pytest.raises(asyncio.CancelledError):
+        run_judged(JudgedChecks(FakeJudge("a")), FakeReplies({2: asyncio.CancelledError()}), "live")
+
+
+def test_judges_of_one_row_are_asked_at_once():
+    class Waiting(FakeReplies):
+        async def judged(self, question):
+            self.asked.append(question.take)
+            while len(self.asked) < 4:
+                await asyncio.sleep(0)
+            return Heard(ANSWERED, asked=True)
+
+    row, _ = run_judged(JudgedChecks(FakeJudge("a"), FakeJudge("b")), Waiting(), "live")
+    assert row.outcome is Outcome.PASSED

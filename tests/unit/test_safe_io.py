@@ -15,6 +15,8 @@ from proctor.safe_io import (
     open_inside,
     open_regular,
     read_inside,
+    read_supplied,
+    read_unchanged_inside,
     reason_of,
     write_whole,
 )
@@ -270,6 +272,168 @@ class TestReading:
             assert file.read(2) == b"de"
             file.seek(0)
             assert file.read() == b"deep"
+
+
+def supplied(path, limit=100):
+    return read_supplied(path, limit=limit)
+
+
+def from_the_root(root, relative, limit=100):
+    return read_unchanged_inside(root, relative, limit=limit)
+
+
+class TestReadingWhatTheCommandLineNames:
+    def refusal(self, path, limit=100):
+        with pytest.raises(FileError) as caught:
+            supplied(path, limit)
+        assert caught.value.code == "P6805"
+        return caught.value
+
+    @pytest.fixture(autouse=True)
+    def here(self, root, monkeypatch):
+        monkeypatch.chdir(root)
+
+    @pytest.mark.parametrize(
+        "path", ["a/b/deep.txt", "./a/../a/b/deep.txt", "../root/a/b/deep.txt"]
+    )
+    def test_a_path_may_be_relative_or_absolute(self, root, path):
+        assert supplied(Path(path)) == supplied(root / path) == b"deep"
+
+    @pytest.mark.parametrize(
+        ("path", "link"),
+        [("link", "link"), ("folder/deep.txt", "folder"), ("a/../folder/deep.txt", "folder")],
+    )
+    def test_a_link_in_any_component_is_refused_with_the_path_to_use(self, root, path, link):
+        (root / "link").symlink_to("a/b/deep.txt")
+        (root / "folder").symlink_to("a/b")
+        for given in (Path(path), root / path):
+            error = self.refusal(given)
+            assert error.message == f"`{given}` goes through the link `{link}`"
+            assert error.hint == f"use `{root / 'a/b/deep.txt'}`, which it leads to now"
+
+    def test_a_folder_far_above_that_is_a_link_is_refused(self, root, tmp_path):
+        (tmp_path / "tmp").symlink_to(tmp_path)
+        error = self.refusal(tmp_path / "tmp/root/top.txt")
+        assert "goes through the link `tmp`" in error.message
+        assert f"use `{root / 'top.txt'}`" in error.hint
+
+    def test_a_link_that_leads_to_itself_is_refused(self, root):
+        (root / "loop").symlink_to("loop")
+        assert "the link `loop`" in self.refusal(Path("loop/top.txt")).message
+
+    def test_the_folder_one_is_in_may_be_reached_through_a_link(self, root, tmp_path, monkeypatch):
+        (tmp_path / "link").symlink_to(root)
+        monkeypatch.chdir(tmp_path / "link")
+        assert supplied(Path("top.txt")) == b"top"
+
+    @pytest.mark.parametrize(
+        ("path", "what"),
+        [
+            ("pipe", "a pipe or device"),
+            ("/dev/zero", "a pipe or device"),
+            ("a", "a folder"),
+            (".", "a folder"),
+            ("/", "a folder"),
+            ("a/..", "a folder"),
+        ],
+    )
+    def test_what_is_no_file_is_refused_without_waiting(self, root, path, what):
+        os.mkfifo(root / "pipe")
+        assert self.refusal(Path(path)).message == f"`{Path(path)}` is {what}, not a file"
+
+    def test_a_file_is_read_up_to_its_limit(self, root):
+        (root / "big").write_bytes(b"x" * 2048)
+        assert len(supplied(Path("big"), 2048)) == 2048
+        assert self.refusal(Path("big"), 2047).message == "`big` is larger than 1 KiB"
+
+    @pytest.mark.skipif(not hasattr(os, "O_PATH"), reason="this system needs to list folders")
+    def test_a_folder_above_need_not_be_one_that_may_be_listed(self, root, monkeypatch):
+        really_open = os.open
+
+        def unlisted(path, flags, *arguments, **options):
+            if path == "a" and not flags & os.O_PATH:
+                raise PermissionError(errno.EACCES, "Permission denied")
+            return really_open(path, flags, *arguments, **options)
+
+        monkeypatch.setattr(os, "open", unlisted)
+        assert supplied(Path("a/b/deep.txt")) == b"deep"
+
+    def test_a_missing_file_is_an_error_of_the_system(self, root):
+        with pytest.raises(FileNotFoundError):
+            supplied(Path("missing"))
+        with pytest.raises(NotADirectoryError):
+            supplied(Path("top.txt/x"))
+
+    def test_nothing_stays_open(self, root):
+        (root / "link").symlink_to("a")
+        before = open_descriptors()
+        supplied(Path("a/b/deep.txt"))
+        for path in ("link/b/deep.txt", "a/b"):
+            self.refusal(Path(path))
+        with pytest.raises(FileNotFoundError):
+            supplied(Path("a/b/missing"))
+        assert open_descriptors() == before
+
+
+def overwrite(file):
+    file.write_bytes(b"other")
+
+
+def append(file):
+    with file.open("ab") as opened:
+        opened.write(b"more")
+
+
+def replace(file):
+    (file.parent / "new").write_bytes(file.read_bytes())
+    (file.parent / "new").replace(file)
+
+
+def link(file):
+    file.rename(file.parent / "moved")
+    file.symlink_to("moved")
+
+
+class TestAFileThatChangesWhileItIsRead:
+    @pytest.mark.parametrize("change", [overwrite, append, replace, link, Path.unlink])
+    @pytest.mark.parametrize("read", ["supplied", "inside"])
+    def test_it_is_refused(self, root, monkeypatch, change, read):
+        file = root / "a/b/deep.txt"
+        really_read = os.fdopen
+
+        class Changing:
+            def __init__(self, opened):
+                self._opened = opened
+
+            def __enter__(self):
+                return self
+
+            def __exit__(self, *_):
+                self._opened.close()
+
+            def fileno(self):
+                return self._opened.fileno()
+
+            def read(self, size):
+                data = self._opened.read(size)
+                change(file)
+                return data
+
+        monkeypatch.setattr(os, "fdopen", lambda *given: Changing(really_read(*given)))
+        before = open_descriptors()
+        with pytest.raises(FileError, match="changed while it was read") as caught:
+            supplied(file) if read == "supplied" else from_the_root(root, "a/b/deep.txt")
+        assert caught.value.code == "P6805"
+        assert open_descriptors() == before
+
+    def test_one_that_stays_as_it_is_is_read(self, root):
+        assert from_the_root(root, "a/b/deep.txt") == b"deep"
+        assert from_the_root(root, "top.txt", 3) == b"top"
+        with pytest.raises(FileError, match="larger than"):
+            from_the_root(root, "top.txt", 2)
+        (root / "link").symlink_to("a")
+        with pytest.raises(FileError, match="goes through the link `link`"):
+            from_the_root(root, "link/b/deep.txt")
 
 
 class TestOpeningOneFile:

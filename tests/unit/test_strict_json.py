@@ -81,6 +81,17 @@ def test_lone_surrogates_are_kept(text, value):
 
 @pytest.mark.parametrize(
     "text",
+    ['"\\ud800"', '["\\ude00\\ud83d"]', '{"\\ud800":1}', '{"a":[{"b":"x\\udfff"}]}', '"\ud800"'],
+)
+def test_lone_surrogates_are_refused_where_they_are_not_wanted(text):
+    problem = problem_of(text, surrogates=False)
+    assert problem.fault is JsonFault.SURROGATE
+    assert problem.detail == "has a lone surrogate, which is no character"
+    assert parse_json('"\\ud83d\\ude00"', surrogates=False) == "\U0001f600"
+
+
+@pytest.mark.parametrize(
+    "text",
     [
         '{"a":1,"a":1}',
         '{"a":1,"b":2,"a":{}}',

@@ -3,8 +3,8 @@ import doctest
 import pytest
 
 from proctor import templates
-from proctor.records import FieldSpec
-from proctor.templates import MissingValue, Placeholder, names_in, parse_template, render
+from proctor.records import FieldSpec, Placeholder
+from proctor.templates import MissingValue, names_in, parse_template, render
 
 ADDRESS = FieldSpec(
     type="object",

@@ -205,8 +205,8 @@ class Expectation:
         return self._field if isinstance(whole, dict) else None
 
 
-class CompiledAssertion(ABC):
-    """What every kind has once it is compiled: its spec, and how a check of it is made."""
+class CheckMaker:
+    """Makes the checks of one assertion."""
 
     spec: AssertionSpec
     place: str = ""
@@ -216,14 +216,6 @@ class CompiledAssertion(ABC):
     def __init__(self, spec: AssertionSpec) -> None:
         self.spec = spec
         self._passed = Check(spec.id, spec.kind, Outcome.PASSED, spec.severity)
-
-    def needs(self, case: Case) -> str | None:
-        """What this case lacks for the assertion to be asked, as a sentence, or None."""
-        return None
-
-    @abstractmethod
-    def check(self, answered: Answered, case: Case) -> Check:
-        """Judge one answer."""
 
     def passed(self, view: AnswerView) -> Check:
         """The check of an answer that passed."""
@@ -258,6 +250,18 @@ class CompiledAssertion(ABC):
         evidence = {name: item for name, item in items.items() if item is not MISSING}
         whole = join_places(self.place, place)
         return {"path": whole, **evidence} if whole else evidence
+
+
+class CompiledAssertion(CheckMaker, ABC):
+    """What every kind that checks by itself has once it is compiled."""
+
+    def needs(self, case: Case) -> str | None:
+        """What this case lacks for the assertion to be asked, as a sentence, or None."""
+        return None
+
+    @abstractmethod
+    def check(self, answered: Answered, case: Case) -> Check:
+        """Judge one answer."""
 
 
 class MatchingAssertion(CompiledAssertion, Generic[Result]):
@@ -308,18 +312,30 @@ class AnswerAssertion(MatchingAssertion[Result]):
 
     def select(self, view: AnswerView, case: Case) -> Json | Failure:
         """The whole text, or the part that `field` names."""
-        part = self._part
-        if part is None:
-            if self.extracts:
-                return view.extracted()
-            return view.document() if self.reads_json(case) else view.text()
-        document = view.extracted() if self.extracts else view.document()
-        if isinstance(document, Failure):
-            return document
-        value = part.of(document)
-        if value is MISSING:
-            return Failure("missing_field", part.place, {"path": part.place})
-        return value
+        parses = self._part is None and not self.extracts and self.reads_json(case)
+        return select_value(view, self._part, extracts=self.extracts, parses=parses)
+
+
+def select_value(
+    view: AnswerView, part: Part | None, *, extracts: bool, parses: bool = False
+) -> Json | Failure:
+    """What an assertion reads of an answer, or why it is not there.
+
+    Args:
+        view: The answer.
+        part: The part of it that is read, None for all of it.
+        extracts: Whether the only JSON value in the text is taken first.
+        parses: Whether the whole text is read as JSON although no part is asked for.
+    """
+    if part is None and not extracts:
+        return view.document() if parses else view.text()
+    document = view.extracted() if extracts else view.document()
+    if part is None or isinstance(document, Failure):
+        return document
+    value = part.of(document)
+    if value is MISSING:
+        return Failure("missing_field", part.place, {"path": part.place})
+    return value
 
 
 def within_limit(evidence: JsonObject) -> JsonObject:

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 from proctor.assertions.answers import AnswerView
 from proctor.errors import ProctorError
-from proctor.protocols import Assertion, Preparing
+from proctor.protocols import Assertion, JudgedAssertion, Preparing
 from proctor.records import Answered, Case, Check, Outcome
 
 
 class CheckSet:
     """Assertions in the order of the suite; they share what they read of an answer."""
 
-    def __init__(self, assertions: Iterable[Assertion]) -> None:
+    def __init__(self, assertions: Iterable[Assertion | JudgedAssertion]) -> None:
         self._assertions = tuple(assertions)
-        self._asked = [(one.spec.id, one.check) for one in self._assertions]
+        self.judged: Sequence[JudgedAssertion] = [
+            one for one in self._assertions if isinstance(one, JudgedAssertion)
+        ]
+        self._asked = [
+            (one.spec.id, one.check)
+            for one in self._assertions
+            if not isinstance(one, JudgedAssertion)
+        ]
+        self._place = {one.spec.id: place for place, one in enumerate(self._assertions)}
         self._skipped = {
             one.spec.id: Check(
                 one.spec.id,
@@ -27,6 +35,11 @@ class CheckSet:
             )
             for one in self._assertions
         }
+
+    def with_reversed(self) -> CheckSet:
+        """The same, judged a second time with what is judged in reverse order."""
+        again = (one.reversed() for one in self.judged)
+        return CheckSet([*self._assertions, *(one for one in again if one is not None)])
 
     def needs(self, case: Case) -> Iterator[tuple[str, str]]:
         """The id of each assertion that cannot be asked about a case, and a sentence why."""
@@ -45,7 +58,7 @@ class CheckSet:
     def run(
         self, answered: Answered, case: Case, timed_out: Container[str] = frozenset()
     ) -> list[Check]:
-        """One check per assertion, in order.
+        """One check per assertion that asks no judge, in order.
 
         Args:
             answered: The answer.
@@ -58,3 +71,7 @@ class CheckSet:
             self._skipped[id_] if id_ in timed_out else check(view, case)
             for id_, check in self._asked
         ]
+
+    def in_order(self, checks: list[Check]) -> list[Check]:
+        """Checks of both sorts in the order of the suite."""
+        return sorted(checks, key=lambda check: self._place[check.id])

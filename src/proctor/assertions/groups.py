@@ -12,10 +12,10 @@ from typing import ClassVar, Self, cast
 from msgspec.structs import replace
 
 from proctor.assertions.answers import AnswerView, Failure, NotRun, NoVerdict
-from proctor.assertions.base import CompiledAssertion
+from proctor.assertions.base import CompiledAssertion, invalid
 from proctor.errors import ProctorError, raise_all
 from proctor.outcomes import TIMED_OUT, ran_out_of_time
-from proctor.protocols import Assertion, AssertionKind, Preparing, Scope
+from proctor.protocols import Assertion, AssertionKind, JudgedAssertion, Preparing, Scope
 from proctor.records import (
     Answered,
     AssertionSpec,
@@ -59,7 +59,13 @@ class _Group(CompiledAssertion):
                 part = replace(part, negate=not part.negate)
             kind = cast("AssertionKind", assertion_kinds.get(part.kind))
             try:
-                parts.append(kind.compile(part, scope))
+                compiled = kind.compile(part, scope)
+                if isinstance(compiled, JudgedAssertion):
+                    raise invalid(
+                        f"`{part.id}` asks a judge, which no part of a group may",
+                        "write it as an assertion of its own",
+                    )
+                parts.append(compiled)
             except ProctorError as problem:
                 problem.where = problem.where or loaded.where
                 problems.append(problem)

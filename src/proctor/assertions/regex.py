@@ -65,7 +65,7 @@ class Regex(AnswerAssertion[regex.Match[str] | None]):
         """
         spec = cast("RegexSpec", spec)
         pattern = compile_pattern(spec.pattern, spec.flags)
-        _refuse_empty_matches(pattern)
+        refuse_empty_matches(pattern)
         return Regex(spec, pattern, scope.regex_timeout_s)
 
     def match(self, value: Json, case: Case) -> regex.Match[str] | Failure | None:
@@ -177,10 +177,13 @@ def _refuse_spaced_counts(pattern: str) -> None:
         raise invalid("`pattern` has a space or comment in a `{...}` while whitespace is ignored")
 
 
-def _refuse_empty_matches(compiled: regex.Pattern[str]) -> None:
+def refuse_empty_matches(compiled: regex.Pattern[str]) -> None:
     """Refuse a pattern that is found in every text, at its end if not before.
 
     What matches the empty text without asking about its place matches there as well.
+
+    Raises:
+        SuiteError: P6202 when it is.
     """
     if _ABOUT_PLACE.search(compiled.pattern) is not None:
         return

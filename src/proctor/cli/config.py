@@ -41,7 +41,7 @@ def command(format_: str, cwd: Path | None) -> int:
         return ExitCode.OK
     rows = [("root", json.dumps(str(config.root)), "")]
     rows += [
-        (place, json.dumps(leaf, ensure_ascii=False), origin)
+        (place, json.dumps(leaf, ensure_ascii=False), config.origins.get(place, origin))
         for key, value, origin in _values(config)
         for place, leaf in _leaves(key, value)
     ]

@@ -6,20 +6,21 @@ import re
 
 from msgspec import Struct
 
-from proctor.canonical import digest
+from proctor.canonical import bundle_sha256
 from proctor.documents import Path, StructReader
 from proctor.errors import SuiteError
 from proctor.records import (
     FieldSpec,
-    Json,
     JsonObject,
     Message,
     ModelChoice,
+    Part,
+    Placeholder,
     Prompt,
     ToolSpec,
     Warn,
 )
-from proctor.templates import Part, Placeholder, parse_template
+from proctor.templates import parse_template
 
 _MODEL_REF = re.compile(r"[a-z0-9][a-z0-9-]*/[^\s\x00-\x1f\x7f-\x9f\ud800-\udfff]+\Z")
 _PROMPT_ID = re.compile(r"[a-z0-9][a-z0-9-]*\Z")
@@ -128,11 +129,6 @@ def make_prompt(
         tools=tuple(parts.tools),
         model=model,
         bundle_sha256=bundle_sha256(parts.messages, parts.hashed),
+        hashed=parts.hashed,
     )
     return LoadedPrompt(prompt, templates, warnings, parts.params)
-
-
-def bundle_sha256(messages: list[Message], hashed: JsonObject) -> str:
-    """SHA-256 of canonical `{messages, tools, inputs, output}`."""
-    listed: Json = [{"role": one.role, "content": one.content} for one in messages]
-    return digest({"tools": [], "output": None, **hashed, "messages": listed})

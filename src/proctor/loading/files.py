@@ -79,6 +79,15 @@ def read_document(
         FileError: P6805 for a link, folder, FIFO or device, or a file over 1 MiB.
     """
     data = _read(root, path, error=error, code=code, where=where)
+    return parse_document(data, path, error=error, code=code)
+
+
+def parse_document(data: bytes, path: str, *, error: type[ProctorError], code: str) -> Document:
+    """The document that a YAML or JSON file holds, by its ending.
+
+    Raises:
+        ProctorError: Of the class and code given.
+    """
     try:
         if path.endswith(".json"):
             return parse_json_document(data, path)
@@ -97,7 +106,15 @@ def read_text(root: Path, path: str, *, error: type[ProctorError], code: str) ->
         ProctorError: Of the class and code given.
         FileError: P6805 for a link, folder, FIFO or device, or a file over 1 MiB.
     """
-    data = _read(root, path, error=error, code=code, where=None)
+    return parse_text(_read(root, path, error=error, code=code, where=None), path, error, code)
+
+
+def parse_text(data: bytes, path: str, error: type[ProctorError], code: str) -> str:
+    """The text that a file holds, without its byte order mark.
+
+    Raises:
+        ProctorError: Of the class and code given, when it is not UTF-8.
+    """
     try:
         return decode_utf8(data.removeprefix(b"\xef\xbb\xbf"))
     except JsonProblem as problem:

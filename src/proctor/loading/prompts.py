@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from pathlib import Path as FilePath
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from proctor.contracts import contract_faults
 from proctor.documents import Document, Path, StructReader
-from proctor.errors import ProctorError, SuiteError
+from proctor.errors import ProctorError, SuiteError, raise_all
 from proctor.loading.bundles import (
     LoadedPrompt,
     PromptParts,
@@ -23,12 +24,21 @@ from proctor.loading.bundles import (
     make_prompt,
     parse_templates,
 )
-from proctor.loading.files import list_files, read_document, read_text
+from proctor.loading.files import (
+    list_files,
+    parse_document,
+    parse_text,
+    read_document,
+    read_text,
+)
 from proctor.loading.foreign_prompts import GITHUB_ONLY, parse_github_prompt, parse_text_prompt
 from proctor.loading.python_prompts import SCHEME, load_python_prompt
 from proctor.records import FieldSpec, Json, JsonObject, Message, ToolSpec, Warn
 from proctor.registry import did_you_mean
 from proctor.safe_io import inside
+
+if TYPE_CHECKING:
+    from proctor.git_revisions import Revision
 
 ENDING = ".prompt.yaml"
 GITHUB_ENDING = ".prompt.yml"
@@ -85,41 +95,74 @@ class Prompts:
         root: The project's folder.
         folder: Where prompts are, relative to the root.
         project: The project's id, which may stand before a prompt's id.
+        revision: The revision they are read from; None for the files as they are.
     """
 
-    def __init__(self, root: FilePath, folder: str, project: str) -> None:
+    def __init__(
+        self, root: FilePath, folder: str, project: str, revision: Revision | None = None
+    ) -> None:
         self._root = root
+        self._revision = revision
         self._folder = inside(folder)
         self._project = project
-        self._known: dict[str, LoadedPrompt | None] = {}
+        self._known: dict[str, tuple[LoadedPrompt | None, list[ProctorError]]] = {}
+        self._functions: dict[str, LoadedPrompt] = {}
         self.problems: list[ProctorError] = []
+
+    def at(self, revision: Revision) -> Prompts:
+        """The same prompts as a revision has them."""
+        return Prompts(self._root, self._folder, self._project, revision)
 
     def ids(self) -> list[str]:
         """The id of every prompt file, sorted."""
         return sorted(self._files)
 
     def get(self, reference: str, where: str) -> LoadedPrompt | None:
-        """The prompt a suite refers to; None after noting what is wrong with it.
+        """The prompt a suite refers to; None after noting what is wrong with it, once.
 
         Args:
             reference: `<prompt id>`, `<project id>/<prompt id>` or
                 `python:package.module:function`.
             where: The place of the reference.
         """
+        try:
+            return self.find(reference, where)
+        except ProctorError as problem:
+            self._note(problem.problems())
+            return None
+
+    def find(self, reference: str, where: str = "") -> LoadedPrompt:
+        """The prompt that is referred to.
+
+        Args:
+            reference: As for `get`.
+            where: The place of the reference, when it is known.
+
+        Raises:
+            ProctorError: What is wrong with the prompt or the reference.
+        """
         if reference.startswith(SCHEME):
             return self._function(reference, where)
         project, slash, prompt_id = reference.rpartition("/")
         if (slash and project != self._project) or prompt_id not in self._files:
-            self.problems.append(self._unknown(reference, where))
-            return None
-        return self.load(prompt_id)
+            raise self._unknown(reference, where)
+        loaded, problems = self._loaded(prompt_id)
+        raise_all(problems)
+        assert loaded is not None  # noqa: S101 - without a prompt there were problems
+        return loaded
 
     def load(self, prompt_id: str) -> LoadedPrompt | None:
         """A prompt by its id; None after noting what is wrong with it, once."""
+        loaded, problems = self._loaded(prompt_id)
+        self._note(problems)
+        return loaded
+
+    def _note(self, problems: Iterable[ProctorError]) -> None:
+        self.problems += [problem for problem in problems if problem not in self.problems]
+
+    def _loaded(self, prompt_id: str) -> tuple[LoadedPrompt | None, list[ProctorError]]:
         if prompt_id not in self._known:
-            loaded, problems = self._read(prompt_id)
-            self.problems += problems
-            self._known[prompt_id] = loaded
+            self._known[prompt_id] = self._read(prompt_id)
         return self._known[prompt_id]
 
     @cached_property
@@ -127,44 +170,77 @@ class Prompts:
         """The files of each prompt, relative to the root; one, when all is well. Listed once."""
         files: dict[str, list[str]] = {}
         start = len(self._folder) + 1
-        for path in list_files(self._root, self._folder, _ENDINGS):
+        for path in self._paths():
             prompt_id, ending = _split(path[start:])
             # Other notes may stand among the prompts, so a text is one when it is named like one.
             if "/" not in prompt_id and (ending not in TEXT_ENDINGS or is_prompt_id(prompt_id)):
                 files.setdefault(prompt_id, []).append(path)
         return files
 
+    def _paths(self) -> list[str]:
+        if self._revision is not None:
+            return self._revision.list_files(self._folder, _ENDINGS)
+        return list_files(self._root, self._folder, _ENDINGS)
+
     def _read(self, prompt_id: str) -> tuple[LoadedPrompt | None, list[ProctorError]]:
+        loaded, problems = self._parsed(prompt_id)
+        if self._revision is not None:
+            at = self._revision.name
+            for problem in problems:
+                problem.where = f"{at}:{problem.where}"
+            if loaded is not None:
+                loaded.warnings[:] = [
+                    replace(one, where=f"{at}:{one.where}") for one in loaded.warnings
+                ]
+        return loaded, problems
+
+    def _parsed(self, prompt_id: str) -> tuple[LoadedPrompt | None, list[ProctorError]]:
         try:
             path, *others = self._files[prompt_id]
             if others:
                 return None, [_taken(prompt_id, path, other) for other in others]
             if path.endswith(TEXT_ENDINGS):
-                text = read_text(self._root, path, error=SuiteError, code="P6204")
-                return parse_text_prompt(text, path, prompt_id)
-            document = read_document(self._root, path, error=SuiteError, code="P6204")
+                return parse_text_prompt(self._text(path), path, prompt_id)
+            document = self._document(path)
         except ProctorError as problem:
             return None, [problem]
         is_github = path.endswith(GITHUB_ENDING)
         return (parse_github_prompt if is_github else parse_prompt)(document, prompt_id)
 
-    def _function(self, reference: str, where: str) -> LoadedPrompt | None:
-        if reference not in self._known:
-            try:
-                self._known[reference] = load_python_prompt(self._root, reference, where)
-            except ProctorError as problem:
-                self.problems.append(problem)
-                return None
-        return self._known[reference]
+    def _text(self, path: str) -> str:
+        if self._revision is None:
+            return read_text(self._root, path, error=SuiteError, code="P6204")
+        return parse_text(self._revision.read(path, where=path), path, SuiteError, "P6204")
+
+    def _document(self, path: str) -> Document:
+        if self._revision is None:
+            return read_document(self._root, path, error=SuiteError, code="P6204")
+        data = self._revision.read(path, where=path)
+        return parse_document(data, path, error=SuiteError, code="P6204")
+
+    def _function(self, reference: str, where: str) -> LoadedPrompt:
+        if self._revision is not None:
+            raise SuiteError(
+                f"`{reference}` is code, which is not taken from `{self._revision.name}`",
+                code="P6206",
+                hint="check that revision out, or leave `--label` out",
+                where=where,
+            )
+        if reference not in self._functions:
+            self._functions[reference] = load_python_prompt(self._root, reference, where)
+        return self._functions[reference]
+
+    def _at(self) -> str:
+        return "" if self._revision is None else f" at `{self._revision.name}`"
 
     def _unknown(self, reference: str, where: str) -> ProctorError:
         ids = self.ids()
         hint = did_you_mean(reference.rpartition("/")[2], ids)
         listed = ", ".join(ids[:8]) or "none"
         return SuiteError(
-            f"there is no prompt `{reference}` in project `{self._project}`",
+            f"there is no prompt `{reference}` in project `{self._project}`{self._at()}",
             code="P6203",
-            hint=hint or f"prompts in `{self._folder}/`: {listed}",
+            hint=hint or f"prompts in `{self._folder}/`{self._at()}: {listed}",
             where=where,
         )
 

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import UNSET
 
-from proctor.contracts import Fields, input_faults, with_defaults
+from proctor.contracts import Fields, answer_schema, input_faults, with_defaults
 from proctor.loading.bundles import LoadedPrompt
-from proctor.records import Case
-from proctor.templates import MissingValue, Placeholder, value_at
+from proctor.loading.cases import CellTypes
+from proctor.records import Case, Json, Placeholder
+from proctor.templates import MissingValue, value_at
 
 Needs = Callable[[Case], Iterable[tuple[str, str]]]
 """Per assertion that a case gives too little for: its id and a sentence."""
@@ -30,6 +31,22 @@ class SuiteRules:
             if loaded.prompt.function is None
         ]
         self._needs = needs
+        self._prompts = prompts
+
+    def cell_types(self) -> CellTypes:
+        """What cells of a table are to become, by the first prompt that says something of them."""
+        inputs: dict[str, str] = {}
+        for fields, _, _ in self._contracts:
+            inputs = {name: field.type for name, field in fields.items()} | inputs
+        expected: dict[str, str] = {}
+        schemas = [answer_schema(loaded.prompt) or {} for loaded in self._prompts]
+        for schema in schemas:
+            expected = _types_of_members(schema.get("properties")) | expected
+        return CellTypes(
+            inputs=inputs if self._contracts else None,
+            expected=expected,
+            answers_are_objects=any(schema.get("type") == "object" for schema in schemas),
+        )
 
     def faults(self, case: Case) -> Iterator[tuple[str, str]]:
         """Code and sentence of everything wrong with one case; quotes no value of it."""
@@ -43,6 +60,17 @@ class SuiteRules:
         if self._needs is not None:
             for assertion, sentence in self._needs(case):
                 yield "P6104", f"the assertion `{assertion}` cannot be asked: {sentence}"
+
+
+def _types_of_members(properties: Json) -> dict[str, str]:
+    """The JSON types of the members of an object, as far as a schema names one for each."""
+    if not isinstance(properties, dict):
+        return {}
+    return {
+        name: schema["type"]
+        for name, schema in properties.items()
+        if isinstance(schema, dict) and isinstance(schema.get("type"), str)
+    }
 
 
 def _missing_values(

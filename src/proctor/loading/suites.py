@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path as FilePath
 from pathlib import PurePosixPath
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta, Struct
@@ -16,12 +15,15 @@ from proctor.documents import Document, Path, StructReader
 from proctor.errors import ProctorError, SuiteError, UsageError
 from proctor.loading.assertions import read_assertions
 from proctor.loading.bundles import LoadedPrompt, check_model_ref
+from proctor.loading.dataset_options import DatasetFile, read_dataset_options
 from proctor.loading.files import list_files, read_document
 from proctor.loading.prompts import Prompts
+from proctor.loading.thresholds import ThresholdsFile, check_k, check_labels, read_thresholds
 from proctor.records import (
-    AtKLimit,
+    MAX_REPEATS,
     Json,
     JsonObject,
+    JudgeSetup,
     LoadedAssertion,
     ModelChoice,
     Subject,
@@ -32,7 +34,6 @@ from proctor.safe_io import inside
 
 ENDINGS = (".eval.yaml", ".eval.yml", ".eval.json")
 
-MAX_REPEATS = 1_000
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*\Z")
 
 
@@ -48,37 +49,29 @@ class ModelOverride(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     params: JsonObject = {}
 
 
-class DatasetFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`dataset` as a mapping."""
-
-    path: str
-
-
-class ThresholdsFile(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """What a run must reach. Rates are shares of 1.
+class JudgeFile(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """Who judges, and how often.
 
     Args:
-        pass_rate: Passed of measured rows, per subject, above 0 to 1.
-        max_error_rate: Errored of all rows, 0 to below 1.
-        min_measured: Checks with a verdict of all checks of answered rows, above 0 to 1.
-        max_cost_usd: The cost of all answers, in USD.
-        pass_at_k: At least one of `k` repeats passes: the mean over the cases.
-        pass_hat_k: All of `k` repeats pass: the mean over the cases.
+        model: The model that judges, `<provider>/<name>`. Default: the model of each rubric.
+        panel: Several models instead, one run of each: 1, 3 or 5.
+        runs: How often one model judges each answer.
+        params: Sent to the judges, over those of the rubric.
+        skip_after_failure: Do not judge an answer that failed another check.
     """
 
-    pass_rate: float = 1.0
-    max_error_rate: float = 0.0
-    min_measured: float = 1.0
-    max_cost_usd: float | None = None
-    pass_at_k: AtKLimit | None = None
-    pass_hat_k: AtKLimit | None = None
+    model: str | None = None
+    panel: list[str] | None = None
+    runs: Literal[1, 3, 5] | None = None
+    params: JsonObject = {}
+    skip_after_failure: bool = False
 
 
 class SuiteFile(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """A suite as it stands in its file. Assertions are read kind by kind.
 
     Args:
-        dataset: The cases: a path relative to the suite's folder.
+        dataset: The cases: a path relative to the suite's folder, or a mapping with more to say.
         assertions: What every answer must pass, 1 to 20.
         schema_: A relative path, for editors; ignored at run time.
         description: For people.
@@ -88,6 +81,8 @@ class SuiteFile(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknow
         models: Who is asked: `<provider>/<name>`, or that as `ref` with `params`. Default: the
             model of the prompt.
         repeats: How often each row is repeated.
+        judge: Who judges, for assertions of kind `llm-judge`.
+        labels: What people say of answers: a path relative to the suite's folder.
         thresholds: What the run must reach.
         tiers: Free-form names for selection.
     """
@@ -100,6 +95,8 @@ class SuiteFile(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknow
     prompts: Annotated[list[str], Meta(min_length=1, max_length=8)] | None = None
     models: Annotated[list[Json], Meta(min_length=1, max_length=8)] | None = None
     repeats: Annotated[int, Meta(ge=1, le=MAX_REPEATS)] = 1
+    judge: JudgeFile | None = None
+    labels: str | None = None
     thresholds: ThresholdsFile = ThresholdsFile()
     tiers: Annotated[tuple[str, ...], Meta(min_length=1)] = ("full",)
 
@@ -122,10 +119,13 @@ class SuiteDefinition(Struct, frozen=True, kw_only=True):
     path: str
     tiers: tuple[str, ...]
     subjects: tuple[LoadedSubject, ...]
-    dataset: str
+    dataset: DatasetFile
     dataset_where: str
     assertions: tuple[LoadedAssertion, ...]
     repeats: int
+    judge: JudgeSetup
+    labels: str | None
+    labels_where: str
     thresholds: Thresholds
 
     @property
@@ -206,20 +206,67 @@ def load_suite(
         for reference, place in references:
             prompts.get(reference, document.where(place))
         return None, reader.problems
-    dataset, dataset_where = _dataset(file, document, reader)
-    _check_k(file, repeats, reader)
+    dataset = read_dataset_options(file.dataset, assertions, reader)
+    thresholds = read_thresholds(file.thresholds, reader)
+    check_k(thresholds, of_suite=file.repeats, asked=repeats, reader=reader)
+    check_labels(thresholds, file.labels, reader)
     definition = SuiteDefinition(
         name=name,
         path=path,
         tiers=file.tiers,
         subjects=tuple(_subjects(file, references, prompts, reader)),
         dataset=dataset,
-        dataset_where=dataset_where,
+        dataset_where=document.where(("dataset",)),
         assertions=assertions,
         repeats=repeats or file.repeats,
-        thresholds=_thresholds(file.thresholds, reader),
+        judge=_judge(file.judge, reader),
+        labels=_labels(file.labels, document, reader),
+        labels_where=document.where(("labels",)),
+        thresholds=thresholds,
     )
     return definition, reader.problems
+
+
+def _judge(file: JudgeFile | None, reader: StructReader) -> JudgeSetup:
+    if file is None:
+        return JudgeSetup()
+    panel = tuple(file.panel or ())
+    if file.model is not None:
+        check_model_ref(file.model, ("judge", "model"), reader)
+    for place, ref in enumerate(panel):
+        check_model_ref(ref, ("judge", "panel", place), reader)
+    if file.panel is not None and len(panel) not in (1, 3, 5):
+        reader.problem(
+            f"a panel has 1, 3 or 5 models, not {len(panel)}",
+            ("judge", "panel"),
+            hint="an even number could be split in halves",
+        )
+    for key, other in (("model", file.model), ("runs", file.runs)):
+        if file.panel is not None and other is not None:
+            reader.problem(
+                f"`panel` and `{key}` exclude each other: each model of a panel is asked once",
+                ("judge", key),
+            )
+    _check_max_tokens(file.params, ("judge", "params", "maxTokens"), reader)
+    return JudgeSetup(
+        model=file.model,
+        panel=panel,
+        runs=file.runs or JudgeSetup().runs,
+        params=file.params,
+        skip_after_failure=file.skip_after_failure,
+    )
+
+
+def _labels(written: str | None, document: Document, reader: StructReader) -> str | None:
+    if written is None:
+        return None
+    try:
+        return inside(
+            written, base=document.name.rpartition("/")[0], where=document.where(("labels",))
+        )
+    except ProctorError as problem:
+        reader.problems.append(problem)
+        return None
 
 
 def duplicate_names(paths: Sequence[str]) -> Iterator[ProctorError]:
@@ -235,16 +282,6 @@ def duplicate_names(paths: Sequence[str]) -> Iterator[ProctorError]:
                 where=path,
             )
         first.setdefault(name, path)
-
-
-def _dataset(file: SuiteFile, document: Document, reader: StructReader) -> tuple[str, str]:
-    written = file.dataset if isinstance(file.dataset, str) else file.dataset.path
-    where = document.where(("dataset",))
-    try:
-        return inside(written, base=document.name.rpartition("/")[0], where=where), where
-    except ProctorError as problem:
-        reader.problems.append(problem)
-        return "", where
 
 
 def _references(value: Json) -> list[tuple[str, Path]]:
@@ -328,47 +365,3 @@ def _check_max_tokens(params: JsonObject, path: Path, reader: StructReader) -> N
     limit = params.get("maxTokens", 1)
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
         reader.problem("`maxTokens` must be a whole number of 1 or more", path)
-
-
-def _thresholds(file: ThresholdsFile, reader: StructReader) -> Thresholds:
-    in_range = {
-        "passRate": (0 < file.pass_rate <= 1, "above 0, at most 1"),
-        "minMeasured": (0 < file.min_measured <= 1, "above 0, at most 1"),
-        "maxErrorRate": (0 <= file.max_error_rate < 1, "from 0 to below 1"),
-        "maxCostUsd": (
-            file.max_cost_usd is None
-            or (file.max_cost_usd >= 0 and math.isfinite(file.max_cost_usd)),
-            "0 or more",
-        ),
-    }
-    for name, at_k in (("passAtK", file.pass_at_k), ("passHatK", file.pass_hat_k)):
-        in_range[f"{name}.min"] = (at_k is None or 0 < at_k.min <= 1, "above 0, at most 1")
-    for name, (fits, allowed) in in_range.items():
-        if not fits:
-            reader.problem(
-                f"the threshold `{name}` must be {allowed}",
-                ("thresholds", *name.split(".")),
-                hint="a threshold outside its range can never fail, or never hold",
-                code="P6202",
-            )
-    return Thresholds(**{name: getattr(file, name) for name in Thresholds.__struct_fields__})
-
-
-def _check_k(file: SuiteFile, repeats: int | None, reader: StructReader) -> None:
-    """Refuse a k that no unit can have rows for."""
-    limits = {"passAtK": file.thresholds.pass_at_k, "passHatK": file.thresholds.pass_hat_k}
-    for name, limit in limits.items():
-        if limit is None:
-            continue
-        if limit.k > file.repeats:
-            rows = f"`repeats` is {file.repeats}"
-            hint = f"write `repeats: {limit.k}` into the suite, or a smaller `k`"
-        elif repeats is not None and limit.k > repeats:
-            rows, hint = f"`--repeats` is {repeats}", f"ask for {limit.k} repeats or more"
-        else:
-            continue
-        reader.problem(
-            f"the threshold `{name}` asks for k = {limit.k}, but {rows}",
-            ("thresholds", name, "k"),
-            hint=hint,
-        )

@@ -5,6 +5,8 @@ Field order is the key order of the stored format; a change here is a change of 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec import UNSET, Struct, UnsetType
 
 from proctor.records.exam import AllowedPii, AllowedRule
@@ -266,8 +268,23 @@ class ReportHead(Struct, frozen=True):
     suites: list[SuiteReport]
 
 
+class Remark(Struct, frozen=True, kw_only=True):
+    """What is said of a report that does not follow from it alone: a gate, a comparison.
+
+    `met` is None when it cannot be told. `word` stands first where words are coloured.
+    """
+
+    met: bool | None
+    word: str
+    text: str
+
+
 class RenderOptions(Struct, frozen=True, kw_only=True):
-    """How a report is shown: every case instead of the first 20, and with terminal colours."""
+    """How a report is shown: every case instead of the first 20, and with terminal colours.
+
+    `remarks` stand right below the verdict where people read; they may hold data.
+    """
 
     all_cases: bool = False
     colour: bool = False
+    remarks: Sequence[Remark] = ()

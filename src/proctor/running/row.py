@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 
-from proctor.errors import ProctorError
+from proctor.errors import CassetteError, ProctorError
 from proctor.outcomes import ran_out_of_time, row_outcome
 from proctor.protocols import (
     AnswerSource,
@@ -23,7 +22,7 @@ from proctor.records import Answered, Call, Case, Check, Outcome, RowError, RowR
 
 FRAMEWORK_ISSUE = "framework_issue"
 
-_PASSED, _FAILED = Outcome.PASSED, Outcome.FAILED
+_FAILED = Outcome.FAILED
 
 
 class RowChecks:
@@ -44,7 +43,7 @@ class RowChecks:
         self.timed_out = timed_out
 
     def judge_calls(self, case: str, repeat: int) -> Sequence[JudgeCall]:
-        """The replies of judges that a row used; they are forgotten by that."""
+        """The calls of judges that a row needed; they are forgotten by that."""
         return self._judge_calls.pop((case, repeat), ())
 
     async def row(
@@ -52,6 +51,11 @@ class RowChecks:
     ) -> RowResult:
         """The row of an answer, with judges that are asked now."""
         plain = self._checks.run(answered, case, self.timed_out)
+        if not self._checks.judged:
+            return _checked(answered, plain, repeat)
+        # Only live runs have a loop, and a replay should not load what makes one.
+        import asyncio
+
         judgings = [
             _Judging(one, answered, case) for one in self._checks.judged if _is_asked(one, plain)
         ]
@@ -184,53 +188,49 @@ class AskedRow:
 
 
 class _Judging:
-    """What becomes of one judged assertion on one answer.
-
-    When a reply is missing the check is errored, whatever the others say: a replay must not decide
-    otherwise than the run that was recorded.
-    """
+    """What becomes of one judged assertion on one answer."""
 
     def __init__(self, assertion: JudgedAssertion, answered: Answered, case: Case) -> None:
         self._assertion = assertion
+        self._answered = answered
         self._case = case
         asked = assertion.questions(answered, case)
         self.questions: Sequence[Question] = () if isinstance(asked, Check) else asked
-        self._decided = asked if isinstance(asked, Check) else None
+        self._check = asked if isinstance(asked, Check) else None
         self.error: RowError | None = None
         self.calls: list[JudgeCall] = []
 
     def hear(self, replies: Sequence[Heard | BaseException]) -> None:
         """Take the replies to the questions, or what there was instead of one."""
-        if self._decided is not None:
+        if self._check is not None:
             return
-        heard: list[Answered] = []
-        for reply in replies:
+        heard: list[Answered | ProctorError] = []
+        for question, reply in zip(self.questions, replies, strict=True):
             if isinstance(reply, Heard):
-                heard.append(reply.reply)
                 said = reply.reply
-                self.calls.append(JudgeCall(said.cost_usd, reply.asked, said.recording))
+                heard.append(said)
+                self.calls.append(
+                    JudgeCall(said.cost_usd, reply.asked, said.recording, question=question)
+                )
             elif isinstance(reply, ProctorError):
                 self.error = self.error or _said_of(reply)
+                heard.append(reply)
+                is_miss = isinstance(reply, CassetteError)
+                self.calls.append(JudgeCall(None, not is_miss, None, replied=False))
             else:
                 raise reply
-        if self.error is None:
-            self._decided = self._assertion.judge(heard, self._case)
+        self._check = self._assertion.judge(heard, self._answered, self._case)
 
     @property
     def check(self) -> Check:
         """The check that came of it."""
-        if self._decided is not None:
-            return self._decided
-        assert self.error is not None  # noqa: S101 - `hear` has found one or the other
-        spec = self._assertion.spec
-        reason = f"{self.error.code}: a judge did not reply"
-        return Check(spec.id, spec.kind, Outcome.ERRORED, spec.severity, reason)
+        assert self._check is not None  # noqa: S101 - what was asked has been heard
+        return self._check
 
 
 def _is_asked(assertion: JudgedAssertion, plain: Sequence[Check]) -> bool:
-    return not (
-        assertion.skips_after_failure and any(check.outcome is not _PASSED for check in plain)
-    )
+    """Whether judges are asked: a row may do without them only when it has failed already."""
+    return not (assertion.skips_after_failure and row_outcome(plain, None) is _FAILED)
 
 
 def _reply(judges: JudgeSource | None, question: Question) -> Heard | ProctorError:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from proctor.errors import ProctorError
+from proctor.loading.bundles import LoadedPrompt
 from proctor.protocols import Assertion
 from proctor.records import (
     Answer,
@@ -17,8 +18,12 @@ from proctor.records import (
     Check,
     Finish,
     JsonObject,
+    JudgeSetup,
     LoadedAssertion,
+    ModelChoice,
     Outcome,
+    Part,
+    Prompt,
     ToolCall,
     Usage,
 )
@@ -36,7 +41,7 @@ CONTRACT = {
 
 
 class FakeScope:
-    """A scope without files: `files` are the schemas there are."""
+    """A scope without files: `files` are the schemas there are, `rubrics` the prompts."""
 
     def __init__(
         self,
@@ -46,15 +51,24 @@ class FakeScope:
         regex_timeout_s: float = 5.0,
         root: Path = Path("/nowhere"),
         allow_code: bool = True,
+        judge: JudgeSetup | None = None,
+        model: ModelChoice | None = None,
+        rubrics: dict[str, LoadedPrompt] | None = None,
     ) -> None:
         self.output_schema = contract
         self.root = root
         self.allow_code = allow_code
         self.regex_timeout_s = regex_timeout_s
+        self.judge = judge or JudgeSetup()
+        self.model = model
         self._files = files or {}
+        self._rubrics = rubrics or {}
 
     def read_schema(self, path: str) -> object:
         return self._files[path]
+
+    def rubric(self, reference: str) -> tuple[Prompt, Sequence[list[Part]]]:
+        return self._rubrics[reference].prompt, self._rubrics[reference].templates
 
 
 def assertion(kind: str, *, scope: FakeScope | None = None, **fields: Any) -> Assertion:

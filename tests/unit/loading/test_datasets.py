@@ -4,6 +4,7 @@ import os
 from hashlib import sha256
 
 import pytest
+from dataset_rules import WHERE, WHOLE_CASE, AnyCase, NoCase
 from msgspec import UNSET
 
 from proctor.errors import DatasetError
@@ -12,69 +13,6 @@ from proctor.records import Case
 
 MEBIBYTE = 1024 * 1024
 PATH = "evals/cases.jsonl"
-WHERE = "evals/quiz.eval.yaml:2"
-
-
-class AnyCase:
-    """Rules that every case fits."""
-
-    def faults(self, case):
-        return iter(())
-
-
-class NoCase:
-    """Rules that no case fits, a number of faults each."""
-
-    def __init__(self, each):
-        self.each = each
-
-    def faults(self, case):
-        return (("P6104", f"fault {number}") for number in range(self.each))
-
-
-@pytest.fixture
-def load(tmp_path):
-    """Write a dataset and load it; datasets are closed at the end."""
-    opened = []
-
-    def load_bytes(data, *, rules=None, max_cases=1_000, path=PATH):
-        file = tmp_path / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(data if isinstance(data, bytes) else data.encode("utf-8"))
-        dataset, problems = load_dataset(
-            tmp_path, path, rules=rules or AnyCase(), max_cases=max_cases, where=WHERE
-        )
-        if dataset is not None:
-            opened.append(dataset)
-        return dataset, problems
-
-    yield load_bytes
-    for dataset in opened:
-        dataset.close()
-
-
-@pytest.fixture
-def read(load):
-    """The cases of a dataset that must have no problems."""
-
-    def read_bytes(data, **options):
-        dataset, problems = load(data, **options)
-        assert [problem.message for problem in problems] == []
-        return [dataset.case(index) for index in range(len(dataset))]
-
-    return read_bytes
-
-
-@pytest.fixture
-def refused(load):
-    """`line: code: message` of each problem of a dataset that must not be used."""
-
-    def refuse_bytes(data, **options):
-        dataset, problems = load(data, **options)
-        assert dataset is None
-        return [f"{one.where.rpartition(':')[2]}: {one.code}: {one.message}" for one in problems]
-
-    return refuse_bytes
 
 
 def line(case_id="a", **members):
@@ -87,18 +25,10 @@ def line(case_id="a", **members):
 def test_a_case_with_everything_it_may_have(read):
     text = (
         '{"id":"late-return","inputs":{"total":74.5,"message":"Can I?"},"expected":{"d":"deny"},'
-        '"tags":["policy"],"tiers":["smoke"],"metadata":{"by":"Ada"}}\n'
+        '"tags":["policy"],"tiers":["smoke"],"metadata":{"by":"Ada"},'
+        '"context":["a note"],"dos":["be kind"],"donts":["guess"]}\n'
     )
-    assert read(text) == [
-        Case(
-            id="late-return",
-            inputs={"total": 74.5, "message": "Can I?"},
-            expected={"d": "deny"},
-            tags=["policy"],
-            tiers=["smoke"],
-            metadata={"by": "Ada"},
-        )
-    ]
+    assert read(text) == [WHOLE_CASE]
 
 
 def test_a_case_needs_only_an_id_and_inputs(read):
@@ -280,7 +210,7 @@ def test_lines_are_counted_as_an_editor_counts_them(refused):
 
 @pytest.mark.parametrize(
     "key",
-    ["scenarios", "expectations", "context", "complexity", "conversation", "dos", "donts", "input"],
+    ["scenarios", "expectations", "complexity", "conversation", "input"],
 )
 def test_a_key_that_means_nothing_is_refused(load, key):
     _, (problem,) = load(line() + "\n" + line("b", **{key: []}) + "\n")
@@ -429,12 +359,14 @@ def test_a_line_is_at_most_sixteen_mebibytes(refused):
 # The file
 
 
-@pytest.mark.parametrize("path", ["evals/cases.csv", "evals/cases.json", "evals/cases", "a.JSONL"])
-def test_only_jsonl_is_read(load, path):
+@pytest.mark.parametrize(
+    "path", ["evals/cases.json", "evals/cases.tsv", "evals/cases", "a.JSONL", "jsonl", ".csv"]
+)
+def test_only_some_endings_are_read(load, path):
     dataset, (problem,) = load(line(), path=path)
     assert dataset is None
     assert (problem.code, problem.where) == ("P6101", WHERE)
-    assert problem.hint == "datasets end in .jsonl"
+    assert problem.hint == "datasets end in .jsonl, .csv, .yaml or .yml"
 
 
 def refusal(tmp_path, path=PATH):
@@ -498,7 +430,7 @@ def test_no_case_is_kept_in_memory(load):
     dataset, _ = load("".join(line(f"c{n}", inputs={"x": f"{word} {n}"}) + "\n" for n in range(50)))
     dataset.case(7)
     gc.collect()
-    held = gc.get_referents(dataset, *gc.get_referents(dataset))
+    held = [dataset]
     seen = set()
     while held:
         one = held.pop()
@@ -508,3 +440,4 @@ def test_no_case_is_kept_in_memory(load):
         assert not isinstance(one, Case)
         assert not (isinstance(one, (str, bytes, bytearray)) and word in str(one))
         held += gc.get_referents(one)
+    assert len(seen) > 5

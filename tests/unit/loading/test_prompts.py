@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from proctor.errors import SuiteError
 from proctor.loading import prompts
 from proctor.loading.files import list_files
 from proctor.loading.prompts import Prompts, parse_prompt
@@ -524,6 +525,24 @@ def test_a_broken_prompt_is_told_once_however_often_it_is_asked_for(tmp_path):
     assert prompts.get("reply", "one") is prompts.get("acme/reply", "two") is None
     assert prompts.load("reply") is None
     assert [problem.where for problem in prompts.problems] == ["prompts/reply.prompt.yaml:1"]
+
+
+def test_what_is_wrong_with_a_prompt_is_told_to_whoever_looks_for_it_and_noted_for_nobody(tmp_path):
+    write(tmp_path, "prompts/reply.prompt.yaml", "user: '{{input.a}}'\nusr: Hi\n")
+    write(tmp_path, "prompts/brief.prompt.yaml")
+    prompts = Prompts(tmp_path, "prompts", "acme")
+    assert prompts.find("acme/brief").prompt.id == "brief"
+    for _ in range(2):
+        with pytest.raises(SuiteError) as caught:
+            prompts.find("reply")
+        assert caught.value.where == "prompts/reply.prompt.yaml:2"
+    for reference in ("repyl", "other/reply", "python:no/module"):
+        with pytest.raises(SuiteError) as caught:
+            prompts.find(reference)
+        assert (caught.value.code, caught.value.where) == ("P6203", "")
+    assert prompts.problems == []
+    assert prompts.get("reply", "here") is None
+    assert [problem.where for problem in prompts.problems] == ["prompts/reply.prompt.yaml:2"]
 
 
 @pytest.mark.parametrize(

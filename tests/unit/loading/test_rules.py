@@ -1,13 +1,15 @@
 import pytest
+from msgspec.structs import replace
 
+from proctor.loading.cases import CellTypes
 from proctor.loading.prompts import parse_prompt
 from proctor.loading.rules import SuiteRules
 from proctor.loading.yaml import parse_yaml
 from proctor.records import Case
 
 
-def prompt(inputs, user, name="p"):
-    text = f"inputs: {inputs}\nuser: '{user}'\n"
+def prompt(inputs, user, name="p", more=""):
+    text = f"inputs: {inputs}\nuser: '{user}'\n{more}"
     loaded, problems = parse_prompt(parse_yaml(text.encode(), f"{name}.prompt.yaml"), name)
     assert problems == []
     return loaded
@@ -113,3 +115,59 @@ def test_no_fault_quotes_a_value():
     found = faults({"q": secret, "r": secret, "s": secret}, loaded)
     assert len(found) == 3
     assert secret not in str(found)
+
+
+# Cells of tables
+
+
+def with_prompt(loaded, **changes):
+    return replace(loaded, prompt=replace(loaded.prompt, **changes))
+
+
+def test_cells_become_what_the_contracts_say():
+    output = "output: {score: {type: number}, tags: {type: list}, order: {type: object}}\n"
+    loaded = prompt("{q: {type: string}, n: {type: integer}}", "{{q}} {{n}}", more=output)
+    assert SuiteRules([loaded], None).cell_types() == CellTypes(
+        inputs={"q": "string", "n": "integer"},
+        expected={"score": "number", "tags": "array", "order": "object"},
+        answers_are_objects=True,
+    )
+
+
+def test_of_several_prompts_the_first_that_says_something_counts():
+    one = prompt("{q: {type: string}}", "{{q}}", "one", "output: {a: {type: number}}\n")
+    two = prompt(
+        "{q: {type: object}, n: {type: list}}",
+        "{{q}} {{n}}",
+        "two",
+        "output: {a: {type: string}, b: {type: boolean}}\n",
+    )
+    assert SuiteRules([one, two], None).cell_types() == CellTypes(
+        inputs={"q": "string", "n": "list"},
+        expected={"a": "number", "b": "boolean"},
+        answers_are_objects=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected", "are_objects"),
+    [
+        (None, {}, False),
+        ({"type": "object", "properties": {"a": {"type": "integer"}}}, {"a": "integer"}, True),
+        ({"type": "object", "properties": {"a": {"type": ["null"]}, "b": True}}, {}, True),
+        ({"type": "array", "properties": 7}, {}, False),
+    ],
+)
+def test_a_schema_in_place_of_an_output_contract_is_read_as_far_as_it_is_plain(
+    schema, expected, are_objects
+):
+    loaded = with_prompt(prompt("{q: {type: string}}", "{{q}}"), output_schema=schema)
+    types = SuiteRules([loaded], None).cell_types()
+    assert (types.expected, types.answers_are_objects) == (expected, are_objects)
+
+
+def test_a_function_takes_inputs_of_any_name():
+    loaded = prompt("{q: {type: number}}", "{{q}}")
+    made = with_prompt(loaded, function="made.p:build", inputs={})
+    assert SuiteRules([made], None).cell_types().inputs is None
+    assert SuiteRules([made, loaded], None).cell_types().inputs == {"q": "number"}

@@ -1,13 +1,25 @@
+from pathlib import Path
+
 import pytest
 
 from proctor.errors import FileError, SuiteError
-from proctor.loading.prompts import parse_prompt
+from proctor.judging.rubrics import parse_rubric
+from proctor.loading.prompts import Prompts, parse_prompt
 from proctor.loading.scope import SuiteScope
 from proctor.loading.yaml import parse_yaml
+from proctor.records import JudgeSetup, ModelChoice, Subject
+from rubric_prompts import written
+
+MODEL = ModelChoice(ref="local/tiny", params={})
+JUDGE = JudgeSetup(model="local/judge", runs=1)
 
 
-def scope(root, prompt=None):
-    return SuiteScope(root, "evals", prompt=prompt, regex_timeout_s=0.5)
+def scope(root, tested=None):
+    subject = None if tested is None else Subject(prompt=tested, model=MODEL)
+    prompts = Prompts(root, "prompts", "tests")
+    return SuiteScope(
+        root, "evals", subject=subject, prompts=prompts, judge=JUDGE, regex_timeout_s=0.5
+    )
 
 
 def prompt(text):
@@ -57,3 +69,24 @@ def test_a_schema_outside_the_project_is_refused(tmp_path, path):
     with pytest.raises(FileError) as caught:
         scope(tmp_path / "project").read_schema(path)
     assert caught.value.code == "P6805"
+
+
+def test_a_judge_is_offered_who_judges_and_whom():
+    offered = scope(Path(), prompt("user: Hi\n"))
+    assert (offered.judge, offered.model) == (JUDGE, MODEL)
+    assert scope(Path()).model is None
+
+
+@pytest.mark.parametrize("reference", ["tone", "tests/tone"])
+def test_a_rubric_is_a_prompt_of_the_project_with_its_templates(tmp_path, reference):
+    (tmp_path / "prompts").mkdir()
+    (tmp_path / "prompts/tone.prompt.yaml").write_text(written(), encoding="utf-8")
+    rubric, templates = scope(tmp_path).rubric(reference)
+    assert (rubric.id, rubric.path) == ("tone", "prompts/tone.prompt.yaml")
+    assert parse_rubric(rubric, templates)[1] == []
+
+
+def test_a_rubric_that_is_not_there_is_told_without_a_place(tmp_path):
+    with pytest.raises(SuiteError) as caught:
+        scope(tmp_path).rubric("tone")
+    assert (caught.value.code, caught.value.where) == ("P6203", "")

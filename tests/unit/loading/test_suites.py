@@ -11,7 +11,7 @@ from proctor.loading.suites import (
     load_suite,
     suite_name,
 )
-from proctor.records import AssertionSpec, AtKLimit, Severity, Thresholds
+from proctor.records import AssertionSpec, AtKLimit, JudgeSetup, Severity, Thresholds
 from proctor.registry import Registry
 
 PROMPT = "model: {ref: local/tiny, maxTokens: 16, params: {temperature: 0}}\nuser: Hi\n"
@@ -102,7 +102,7 @@ def test_a_suite_as_it_is_read(good):
         "tiers: [smoke, full]\n"
     )
     assert (suite.name, suite.path, suite.folder) == ("quiz", "evals/quiz.eval.yaml", "evals")
-    assert (suite.dataset, suite.dataset_where) == (
+    assert (suite.dataset.path, suite.dataset_where) == (
         "evals/datasets/cases.jsonl",
         "evals/quiz.eval.yaml:4",
     )
@@ -143,7 +143,7 @@ def test_the_name_of_a_suite_is_that_of_its_file(good, ending):
             ' "assertions": [{"id": "right", "kind": "same", "field": "label"}]}'
         )
     suite = good(text, f"evals/below/quiz-2{ending}")
-    assert (suite.name, suite.dataset) == ("quiz-2", "evals/below/datasets/cases.jsonl")
+    assert (suite.name, suite.dataset.path) == ("quiz-2", "evals/below/datasets/cases.jsonl")
     assert suite.assertions[0].spec == SameSpec(id="right", kind="same", field="label")
 
 
@@ -164,7 +164,12 @@ def test_a_suite_name_is_lower_case_letters_digits_and_dashes(bad, name):
     ("text", "line", "message", "hint"),
     [
         (SUITE + "treshold: {}\n", 5, "unknown key `treshold`", "did you mean `thresholds`?"),
-        (SUITE + "judge: {}\n", 5, "unknown key `judge`", None),
+        (
+            SUITE + "judge: {run: 5}\n",
+            5,
+            "unknown key `run` in `judge`",
+            "did you mean `runs`?",
+        ),
         (SUITE + "repeat: 3\n", 5, "unknown key `repeat`", "did you mean `repeats`?"),
         (
             SUITE + "thresholds:\n  pass_rate: 1\n",
@@ -188,7 +193,7 @@ def test_a_suite_name_is_lower_case_letters_digits_and_dashes(bad, name):
             SUITE.replace("dataset: ", "dataset:\n  file: "),
             3,
             "unknown key `file` in `dataset`",
-            "known keys: path",
+            "known keys: allow, allowPii, delimiter, path",
         ),
     ],
 )
@@ -535,7 +540,7 @@ def test_the_command_line_does_not_mend_a_suite(tmp_path, bad):
     ],
 )
 def test_a_dataset_is_named_relative_to_the_suite(good, written, path):
-    assert good(SUITE.replace("datasets/cases.jsonl", written)).dataset == path
+    assert good(SUITE.replace("datasets/cases.jsonl", written)).dataset.path == path
 
 
 @pytest.mark.parametrize(
@@ -557,7 +562,7 @@ def test_a_dataset_is_named_relative_to_the_suite(good, written, path):
 def test_a_dataset_outside_the_project_is_refused(load, written):
     definition, (problem,) = load(SUITE.replace("datasets/cases.jsonl", written))
     assert (problem.code, problem.where) == ("P6805", "evals/quiz.eval.yaml:2")
-    assert definition.dataset == ""
+    assert definition.dataset.path == ""
 
 
 # Files
@@ -656,6 +661,69 @@ def test_every_problem_of_every_file_is_told_at_once(tmp_path):
     with pytest.raises(ManyProblems) as caught:
         raise_all(problems)
     assert list(caught.value.problems()) == problems
+
+
+# Judges
+
+
+@pytest.mark.parametrize(
+    ("written", "setup"),
+    [
+        ("", JudgeSetup(model=None, panel=(), runs=3, params={}, skip_after_failure=False)),
+        ("judge: {}\n", JudgeSetup()),
+        ("judge: {model: local/judge}\n", JudgeSetup(model="local/judge")),
+        ("judge: {runs: 1}\n", JudgeSetup(runs=1)),
+        ("judge: {runs: 5}\n", JudgeSetup(runs=5)),
+        ("judge: {panel: [a/a]}\n", JudgeSetup(panel=("a/a",))),
+        ("judge: {panel: [a/a, b/b, a/a]}\n", JudgeSetup(panel=("a/a", "b/b", "a/a"))),
+        (
+            "judge: {params: {maxTokens: 9, seed: 1}, skipAfterFailure: true}\n",
+            JudgeSetup(params={"maxTokens": 9, "seed": 1}, skip_after_failure=True),
+        ),
+    ],
+)
+def test_a_suite_says_who_judges_and_how_often(good, written, setup):
+    assert good(SUITE + written).judge == setup
+
+
+@pytest.mark.parametrize(
+    ("judge", "messages"),
+    [
+        ("{runs: 2}", ["`judge.runs`: `2` is not one of 1, 3, 5"]),
+        ("{runs: '3'}", ["`judge.runs`: expected `int | null`, got `str`"]),
+        ("{runs: true}", ["`judge.runs`: expected `int | null`, got `bool`"]),
+        ("{panel: []}", ["a panel has 1, 3 or 5 models, not 0"]),
+        ("{panel: [a/a, b/b]}", ["a panel has 1, 3 or 5 models, not 2"]),
+        (
+            "{panel: [a/a], runs: 3, model: a/a}",
+            [
+                "`panel` and `model` exclude each other: each model of a panel is asked once",
+                "`panel` and `runs` exclude each other: each model of a panel is asked once",
+            ],
+        ),
+        ("{model: judge}", ["`judge` is not a model reference"]),
+        ("{panel: [a/a, judge, b/b]}", ["`judge` is not a model reference"]),
+        ("{params: {maxTokens: 0}}", ["`maxTokens` must be a whole number of 1 or more"]),
+    ],
+)
+def test_who_judges_must_make_sense(bad, judge, messages):
+    found = bad(f"{SUITE}judge: {judge}\n")
+    assert found == [f"5: P6201: {message}" for message in messages]
+
+
+def test_labels_stand_beside_the_suite(good):
+    suite = good(SUITE + "labels: labels/quiz.jsonl\n")
+    assert (suite.labels, suite.labels_where) == (
+        "evals/labels/quiz.jsonl",
+        "evals/quiz.eval.yaml:5",
+    )
+    assert good(SUITE).labels is None
+
+
+@pytest.mark.parametrize("path", ["../../x.jsonl", "/etc/passwd", "file:///x.jsonl"])
+def test_labels_outside_of_the_project_are_refused(load, path):
+    (problem,) = load(f"{SUITE}labels: {path}\n")[1]
+    assert (problem.code, problem.where) == ("P6805", "evals/quiz.eval.yaml:5")
 
 
 # Finding suites

@@ -1,0 +1,1 @@
+"""Judging answers with a rubric: what judges are told, what they say, and whether people agree."""

@@ -8,11 +8,12 @@ floats below 2^53 as integers. One value has one spelling on every platform and 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from hashlib import sha256
 
 import msgspec
 
-from proctor.records import CallKind, Json, JsonObject
+from proctor.records import CallKind, Json, JsonObject, Message
 
 FORMAT_VERSION = 1
 """The `v` of keys and cassette lines."""
@@ -85,6 +86,17 @@ def sha256_hex(data: bytes) -> str:
 def digest(value: Json) -> str:
     """SHA-256, in hex, of the canonical JSON of a value."""
     return sha256(canonical_json(value)).hexdigest()
+
+
+def bundle_sha256(messages: Iterable[Message], hashed: JsonObject) -> str:
+    """The hash of a prompt: SHA-256 of canonical `{messages, tools, inputs, output}`.
+
+    Args:
+        messages: The raw templates.
+        hashed: `inputs`, `output` and `tools` the way they count for it.
+    """
+    listed: Json = [{"role": one.role, "content": one.content} for one in messages]
+    return digest({"tools": [], "output": None, **hashed, "messages": listed})
 
 
 class CallKeys:

@@ -6,7 +6,7 @@ defaults; for outputs it becomes a JSON Schema.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import UNSET
 
@@ -104,13 +104,10 @@ def _object_faults(fields: Fields, value: JsonObject, place: str) -> Iterator[tu
 
 def value_faults(field: FieldSpec, value: Json, place: str) -> Iterator[tuple[str, str]]:
     """What is wrong with one value, as `input_faults` says it."""
-    if not _FITS[field.type](value):
-        article = "an" if field.type in ("integer", "object") else "a"
-        wanted = "one of its options" if field.type == "enum" else f"{article} {field.type}"
-        yield place, f"must be {wanted}, not {name_of(value)}"
+    fault = type_fault(field.type, field.options, value)
+    if fault is not None:
+        yield place, fault
         return
-    if field.options is not None and value not in field.options:
-        yield place, f"must be one of {', '.join(field.options)}"
     if field.max_length is not None and len(value) > field.max_length:
         yield place, f"is longer than {field.max_length}"
     if field.items is not None:
@@ -118,6 +115,23 @@ def value_faults(field: FieldSpec, value: Json, place: str) -> Iterator[tuple[st
             yield from value_faults(field.items, member, f"{place}[{index}]")
     if field.fields is not None:
         yield from _object_faults(field.fields, value, place)
+
+
+def type_fault(type_: str, options: Sequence[str] | None, value: Json) -> str | None:
+    """Why a value is not of a type of contracts, as `input_faults` says it, or None.
+
+    Args:
+        type_: The type.
+        options: The values that one of type enum may have.
+        value: The value.
+    """
+    if not _FITS[type_](value):
+        article = "an" if type_ in ("integer", "object") else "a"
+        wanted = "one of its options" if type_ == "enum" else f"{article} {type_}"
+        return f"must be {wanted}, not {name_of(value)}"
+    if options is not None and value not in options:
+        return f"must be one of {', '.join(options)}"
+    return None
 
 
 def _is_number(value: Json) -> bool:

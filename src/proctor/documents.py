@@ -121,7 +121,14 @@ class StructReader:
             elif field.required:
                 holder = f" in `{spell_path(path)}`" if path else ""
                 self.problem(f"the key `{name}` is missing{holder}", path)
-        return kind(**given) if len(self.problems) == before else None
+        if len(self.problems) > before:
+            return None
+        try:
+            return kind(**given)
+        except ValueError as problem:
+            # What a struct says itself of keys that do not go together.
+            self.problem(f"`{spell_path(path)}`: {problem}" if path else str(problem), path)
+            return None
 
     def _refuse_unknown(self, value: Mapping[str, Json], known: Iterable[str], path: Path) -> None:
         for key in value:
@@ -163,9 +170,10 @@ class StructReader:
             place = (*path, *inner)
             hint = None
             allowed = _allowed_words(kind)
-            if allowed and isinstance(value, str):
+            is_word = isinstance(value, (str, int)) and not message.startswith("expected ")
+            if allowed and is_word:
                 message = f"`{value}` is not one of {', '.join(allowed)}"
-                hint = did_you_mean(value, allowed)
+                hint = did_you_mean(str(value), allowed)
             self.problem(f"`{spell_path(place)}`: {message}", place, hint=hint)
             return None
 

@@ -11,9 +11,10 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from proctor.errors import FileError, UsageError
 
@@ -23,6 +24,8 @@ MAX_PROJECT_FILE = MEBIBYTE
 
 # Without O_NONBLOCK, opening a FIFO would wait for a writer.
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+# Going through a folder needs no permission to list it, where the platform can say so.
+_FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _DRIVE_OR_SCHEME = re.compile(r"\A[A-Za-z][A-Za-z0-9+.-]*:")
 
 
@@ -78,17 +81,29 @@ def open_inside(root: Path, relative: str, *, where: str | None = None) -> Binar
         OSError: When a component is missing or cannot be read.
     """
     *folders, name = relative.split("/")
-    directory = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    directory = _open_folder(root, folders, relative, where)
     try:
-        for folder in folders:
-            flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-            below = _open_component(folder, flags, directory, relative, where)
-            os.close(directory)
-            directory = below
         file = _open_component(name, _READ, directory, relative, where)
     finally:
         os.close(directory)
     return _regular(file, relative, where)
+
+
+def _open_folder(start: str | Path, folders: Iterable[str], shown: str, where: str | None) -> int:
+    """The descriptor of a folder, reached one component at a time and through no link.
+
+    It is for the caller to close. The path of `start` itself may go through links.
+    """
+    directory = os.open(start, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for folder in folders:
+            below = _open_component(folder, _FOLDER, directory, shown, where)
+            os.close(directory)
+            directory = below
+    except BaseException:
+        os.close(directory)
+        raise
+    return directory
 
 
 def open_regular(path: Path, *, where: str | None = None) -> BinaryIO:
@@ -109,14 +124,15 @@ def _open_component(
     name: str | Path, flags: int, directory: int | None, shown: str, where: str | None
 ) -> int:
     try:
-        return os.open(name, flags, dir_fd=directory)
+        return os.open(name, flags, 0o666, dir_fd=directory)
     except OSError as error:
         is_link = error.errno == errno.ELOOP or (
             error.errno == errno.ENOTDIR and _is_link(name, directory)
         )
         if is_link:
             link = PurePosixPath(name).name
-            raise _unsafe(f"`{shown}` goes through the link `{link}`", where) from None
+            message = f"`{shown}` goes through the link `{link}`"
+            raise _LinkError(message, code="P6805", hint=_HINTS["file"], where=where) from None
         if error.errno == errno.ENXIO:
             raise _unsafe(f"`{shown}` is a socket or device, not a file", where) from None
         raise
@@ -146,15 +162,129 @@ def read_inside(
         OSError: When a component is missing or cannot be read.
     """
     with open_inside(root, relative, where=where) as file:
-        data = file.read(limit + 1)
+        return _at_most(limit, file.read(limit + 1), relative, where)
+
+
+def _at_most(limit: int, data: bytes, shown: str, where: str | None) -> bytes:
     if len(data) > limit:
         raise FileError(
-            f"`{relative}` is larger than {limit // 1024} KiB",
+            f"`{shown}` is larger than {limit // 1024} KiB",
             code="P6805",
             hint="split the file",
-            where=where or relative,
+            where=where or shown,
         )
     return data
+
+
+def read_unchanged_inside(
+    root: Path, relative: str, *, limit: int, where: str | None = None
+) -> bytes:
+    """The same as `read_inside`, of a file that must stay what it is while it is read.
+
+    Raises:
+        FileError: P6805 as `read_inside`, or when the file has changed or been replaced meanwhile.
+        OSError: When a component is missing or cannot be read.
+    """
+    *folders, name = relative.split("/")
+    return _read_unchanged(_Named(root, folders, name, relative, where), limit)
+
+
+def read_supplied(path: Path, *, limit: int) -> bytes:
+    """The bytes of a file that the command line names, no component of its path being a link.
+
+    The folders above it count too, as far as they are written: a temporary folder that is a link
+    itself is refused. So is a file that changes or is replaced while it is read.
+
+    Args:
+        path: The file, absolute or from the current folder.
+        limit: How many bytes it may have.
+
+    Raises:
+        FileError: P6805 for a link, which the message names beside the path to use instead, for a
+            folder, FIFO or device, for a larger file, and for one that changed meanwhile.
+        OSError: When a component is missing or cannot be read.
+    """
+    *folders, name = path.parts[1 if path.is_absolute() else 0 :] or (".",)
+    start = path.anchor or "."
+    try:
+        return _read_unchanged(_Named(start, folders, name, str(path), None), limit)
+    except _LinkError as error:
+        error.hint = f"use `{os.path.realpath(path)}`, which it leads to now"
+        raise
+
+
+class _LinkError(FileError):
+    """A link stands on the way to a file (P6805)."""
+
+
+class _Named(NamedTuple):
+    """A file by the way to it: where that starts, the folders, its name, and what is shown."""
+
+    start: str | Path
+    folders: Sequence[str]
+    name: str
+    shown: str
+    where: str | None
+
+
+def _read_unchanged(named: _Named, limit: int) -> bytes:
+    is_same = False
+    directory = _open_folder(named.start, named.folders, named.shown, named.where)
+    try:
+        opened = _open_component(named.name, _READ, directory, named.shown, named.where)
+        with _regular(opened, named.shown, named.where) as file:
+            before = _identity(os.fstat(file.fileno()))
+            data = file.read(limit + 1)
+            after = _identity(os.fstat(file.fileno()))
+        with suppress(FileNotFoundError):
+            found = os.stat(named.name, dir_fd=directory, follow_symlinks=False)
+            is_same = before == after == _identity(found)
+    finally:
+        os.close(directory)
+    if not is_same:
+        message = f"`{named.shown}` changed while it was read"
+        raise FileError(
+            message, code="P6805", hint="try again when nobody writes it", where=named.where
+        )
+    return _at_most(limit, data, named.shown, named.where)
+
+
+def _identity(status: os.stat_result) -> tuple[int, int, int, int]:
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def append_inside(root: Path, relative: str, data: bytes) -> None:
+    """Add to the end of a file below `root`, in one write; it is made when it is not there.
+
+    What was there gets the end of its last line first, if that has none.
+
+    Args:
+        root: The folder everything must stay below; links in its own path are the caller's.
+        relative: A path as `inside` returns it.
+        data: What to add.
+
+    Raises:
+        FileError: P6805 when a link, pipe or device stands in the way.
+        UsageError: P6004 when it cannot be written; nothing is added then.
+    """
+    folder, _, name = relative.rpartition("/")
+    path = (make_folder(root, folder) if folder else root) / name
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        descriptor = _open_component(path, flags, None, relative, None)
+        with _regular(descriptor, relative, None) as file:
+            size = file.seek(0, os.SEEK_END)
+            if size and os.pread(file.fileno(), 1, size - 1) != b"\n":
+                data = b"\n" + data
+            if os.write(file.fileno(), data) != len(data):
+                os.ftruncate(file.fileno(), size)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    except OSError as error:
+        raise UsageError(
+            f"`{relative}` cannot be written: {reason_of(error)}",
+            code="P6004",
+            hint="make room for it, and the file writable",
+        ) from error
 
 
 def reason_of(error: OSError) -> str:
@@ -228,11 +358,36 @@ def write_whole(path: Path, chunks: Iterable[bytes]) -> None:
             partial.unlink(missing_ok=True)
             raise
     except OSError as error:
+        raise _unwritten(path, error) from error
+
+
+def write_new(path: Path, chunks: Iterable[bytes]) -> None:
+    """The same for a file that must not be there yet; nothing is asked for when it is.
+
+    Raises:
+        UsageError: P6004 when it is there, or cannot be written.
+    """
+    try:
+        path.open("xb").close()
+    except FileExistsError:
         raise UsageError(
-            f"`{path}` cannot be written: {reason_of(error)}",
-            code="P6004",
-            hint="name a file in a folder that exists and has room",
-        ) from error
+            f"`{path}` exists already", code="P6004", hint="name a new file; nothing was written"
+        ) from None
+    except OSError as error:
+        raise _unwritten(path, error) from error
+    try:
+        write_whole(path, chunks)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def _unwritten(path: Path, error: OSError) -> UsageError:
+    return UsageError(
+        f"`{path}` cannot be written: {reason_of(error)}",
+        code="P6004",
+        hint="name a file in a folder that exists and has room",
+    )
 
 
 def _mode_to_write(path: Path) -> int:

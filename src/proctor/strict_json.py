@@ -33,6 +33,7 @@ class JsonFault(StrEnum):
     LONG_INTEGER = "long_integer"
     BOM = "bom"
     NOT_UTF8 = "not_utf8"
+    SURROGATE = "surrogate"
 
 
 class JsonProblem(ValueError):
@@ -51,10 +52,15 @@ class JsonProblem(ValueError):
         self.line = line
 
 
-def parse_json(data: bytes | str, *, max_depth: int = MAX_DEPTH) -> Json:
+def parse_json(data: bytes | str, *, max_depth: int = MAX_DEPTH, surrogates: bool = True) -> Json:
     """The value of a text that is exactly one JSON value.
 
-    Integers are exact, integral floats stay floats, lone surrogates are kept.
+    Integers are exact, integral floats stay floats.
+
+    Args:
+        data: The text. Bytes must be UTF-8.
+        max_depth: How many containers may stand inside each other.
+        surrogates: Whether lone ones are kept or refused.
 
     Raises:
         JsonProblem: With the first reason found.
@@ -78,7 +84,18 @@ def parse_json(data: bytes | str, *, max_depth: int = MAX_DEPTH) -> Json:
         raise _long_integer() from None
     if text.count("{") + text.count("[") > max_depth and _depth_exceeds(value, max_depth):
         raise _too_deep(max_depth)
+    if not surrogates and has_lone_surrogate(value):
+        raise JsonProblem(JsonFault.SURROGATE, "has a lone surrogate, which is no character")
     return value
+
+
+def has_lone_surrogate(value: Json) -> bool:
+    """Whether a key or a string somewhere in a value cannot be written as UTF-8."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def typed(value: Json, kind: type[T]) -> T:

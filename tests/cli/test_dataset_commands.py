@@ -16,19 +16,10 @@ CASES = [
 ]
 
 
-def dataset(folder, name="cases.jsonl"):
-    if name.endswith(".jsonl"):
-        text = "".join(json.dumps(case) + "\n" for case in CASES)
-    elif name.endswith(".csv"):
-        text = "id,q,expected.label,tags\n" + "".join(
-            f"{case['id']},{case['inputs']['q']!a},{case.get('expected', {}).get('label', '')},"
-            f"{';'.join(case.get('tags', ()))}\n"
-            for case in CASES
-        )
-    else:
-        text = "\n".join(f"- {json.dumps(case)}" for case in CASES).replace("\\ud800", "")
-    (folder / name).write_text(text, encoding="utf-8")
-    return name
+def dataset(folder):
+    text = "".join(json.dumps(case) + "\n" for case in CASES)
+    (folder / "cases.jsonl").write_text(text, encoding="utf-8")
+    return "cases.jsonl"
 
 
 def parts(folder):
@@ -67,17 +58,29 @@ def test_the_figures_are_had_as_json(tmp_path):
     }
 
 
-@pytest.mark.parametrize("name", ["cases.csv", "cases.yaml"])
-def test_every_format_of_datasets_has_figures_and_parts(tmp_path, name):
-    dataset(tmp_path, name)
-    result = proctor("dataset", "stats", name, cwd=tmp_path)
+def test_a_dataset_in_yaml_has_figures_and_parts(tmp_path):
+    text = "\n".join(f"- {json.dumps(case)}" for case in CASES).replace("\\ud800", "")
+    (tmp_path / "cases.yaml").write_text(text, encoding="utf-8")
+    result = proctor("dataset", "stats", "cases.yaml", cwd=tmp_path)
     assert "4 cases\ntags: x 2 (50%), y 1 (25%), (none) 2 (50%)\n" in result.text
-    assert proctor("dataset", "split", name, "--by-tag", cwd=tmp_path).code == 0
+    assert proctor("dataset", "split", "cases.yaml", "--by-tag", cwd=tmp_path).code == 0
     assert {part: len(cases) for part, cases in parts(tmp_path).items()} == {
         "cases.untagged.jsonl": 2,
         "cases.x.jsonl": 1,
         "cases.y.jsonl": 1,
     }
+
+
+def test_the_rows_of_a_table_stay_as_they_are(tmp_path):
+    rows = ["id;n;expected.label;tags", 'a;012;"=1+1";x', 'b;-1;"two\nlines";y', ";;;", "c;3;;x"]
+    text = "\ufeff" + "".join(f"{row}\r\n" for row in rows)
+    (tmp_path / "cases.csv").write_bytes(text.encode())
+    result = proctor("dataset", "stats", "cases.csv", cwd=tmp_path)
+    assert "length of inputs.n: median 2, 95% up to 3, 1 to 3 characters in 3 cases" in result.text
+    assert proctor("dataset", "split", "cases.csv", "--by-tag", cwd=tmp_path).code == 0
+    for part, places in (("x", (0, 1, 4)), ("y", (0, 2))):
+        written = (tmp_path / f"cases.{part}.csv").read_bytes().decode()
+        assert written == "".join(f"{rows[place]}\n" for place in places)
 
 
 def test_a_split_by_tag_keeps_every_case_as_it_is(tmp_path):

@@ -20,7 +20,9 @@ from support import proctor
 FILES = [
     ".gitattributes",
     ".gitignore",
+    "evals/.schema/comparison.json",
     "evals/.schema/dataset.json",
+    "evals/.schema/packet.json",
     "evals/.schema/prompt.json",
     "evals/.schema/report.json",
     "evals/.schema/suite.json",

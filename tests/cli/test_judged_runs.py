@@ -425,9 +425,12 @@ class TestMoney:
     @pytest.fixture
     def priced(self, project, judges):
         self.configure(project, judges)
-        params = {"maxTokens": 50}
-        project.judged(judge={"model": "judges/fair", "runs": 1, "params": params})
+        self.judged(project)
         return project
+
+    def judged(self, project, **keys):
+        judge = {"model": "judges/fair", "runs": 1, "params": {"maxTokens": 50}}
+        project.judged(judge=judge, **keys)
 
     def configure(self, project, judges, *, price=True):
         project.write(
@@ -507,20 +510,12 @@ class TestMoney:
 
     @pytest.mark.parametrize(("limit", "code"), [(0.006, 0), (0.005, 1)])
     def test_a_threshold_of_costs_counts_judges(self, priced, limit, code):
-        params = {"maxTokens": 50}
-        priced.judged(
-            judge={"model": "judges/fair", "runs": 1, "params": params},
-            thresholds={"maxCostUsd": limit},
-        )
+        self.judged(priced, thresholds={"maxCostUsd": limit})
         assert self.ask(priced).code == code
 
     def test_a_judge_of_unknown_cost_counts_at_its_worst(self, priced, judges):
         judges.does(Says(PASS, tokens=None))
-        params = {"maxTokens": 50}
-        priced.judged(
-            judge={"model": "judges/fair", "runs": 1, "params": params},
-            thresholds={"maxCostUsd": 0.02},
-        )
+        self.judged(priced, thresholds={"maxCostUsd": 0.02})
         result = self.ask(priced, "--format", "json")
         assert self.cost_of(result)["unknown"] == 3
         (found,) = [

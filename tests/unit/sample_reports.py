@@ -1,6 +1,7 @@
 """Reports to render, made the way a run makes them."""
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from proctor.aggregating import JudgeFacts, SuiteFacts, SuiteTally, report_head
 from proctor.outcomes import row_outcome
@@ -20,6 +21,7 @@ from proctor.records import (
     Thresholds,
     Usage,
     Vote,
+    Warn,
 )
 from proctor.reporting import CaseSpool, RunReport, SpoolStore
 
@@ -138,6 +140,28 @@ def facts(
         thresholds=thresholds or Thresholds(),
         judge=judge,
         warnings=list(warnings),
+    )
+
+
+def cases_full_of(text):
+    """Cases that hold `text` wherever data can stand."""
+    return [
+        (case(text), [row(wrong({text: text}, text, path=text))]),
+        (case(text), [replace(row(error=RowError(text, text)), category=text)]),
+        (case(text), [row(check(text, UNMEASURED, reason=text))]),
+        (case(text), [row(check(text, FAILED, evidence={"path": 7, "expected": text}))]),
+        (case(text), [row(judged_by(text))]),
+    ]
+
+
+def facts_full_of(text, *, cases):
+    """The same of a suite."""
+    return facts(
+        text,
+        cases=cases,
+        ids=["label", text],
+        warnings=[Warn(text, text, text)],
+        judge=judge_facts(text, models=[text]),
     )
 
 

@@ -73,6 +73,7 @@ class TestFinding:
             "providers": "default",
             "prices": "default",
             "scan": "default",
+            "gates": "default",
         }
 
     def test_a_table_of_pyproject_is_a_project_too(self, root):

@@ -443,3 +443,26 @@ def test_problems_inside_a_plain_mapping_stop_at_what_can_be_named():
         ("f:7", "`rows[1]`: expected `int`, got `str`"),
         ("f", "`named`: invalid enum value 'b'"),
     ]
+
+
+class Pair(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    low: int
+    high: int
+
+    def __post_init__(self):
+        if self.low > self.high:
+            raise ValueError("`low` is above `high`")
+
+
+class Pairs(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    by_name: dict[str, Pair]
+
+
+def test_what_a_struct_says_of_keys_that_do_not_go_together_is_a_problem_with_its_place():
+    document = parse_yaml(
+        b"by_name:\n  right: {low: 1, high: 2}\n  wrong: {low: 2, high: 1}\n", "f"
+    )
+    reader = StructReader(document, error=SuiteError, code="P6201")
+    assert reader.read(Pairs, document.value) is None
+    (problem,) = reader.problems
+    assert (problem.message, problem.where) == ("`by_name.wrong`: `low` is above `high`", "f:3")

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from keyword import iskeyword
 from pathlib import Path
 
 import click
@@ -16,14 +17,19 @@ from proctor.errors import ExitCode, ProctorError
 from proctor.version import VERSION
 
 COMMANDS = {
+    "baseline": "Keep reports that runs are compared with.",
     "cassette": "Look at recordings, check, prune and recover them.",
     "compare": "Compare two reports, case by case.",
     "completion": "Print what makes a shell complete commands and options.",
     "config": "Print each value of the configuration and where it came from.",
+    "dataset": "Count what a dataset holds, and split it.",
     "explain": "Print what a code means, or all codes.",
+    "import": "Make datasets of what other programs have written.",
     "init": "Write a small project that passes at once.",
+    "judge": "Compare judges with people, and ask people.",
     "lint": "Check suites, prompts and datasets; run nothing.",
     "models": "List the models of the project: where they are, and what they cost.",
+    "packet": "Build sealed packets, and check what is answered to them.",
     "plugins": "List the kinds of assertion there are, and who brings them.",
     "power": "Say how many rows it takes to find a drop of the pass rate.",
     "report": "Render a stored report again.",
@@ -52,7 +58,8 @@ class LazyGroup(click.Group):
         """A command by its name."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"proctor.cli.{cmd_name}").command
+        module = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
+        command: click.Command = import_module(f"proctor.cli.{module}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -1,3 +1,4 @@
+import errno
 import hashlib
 import json
 import os
@@ -387,3 +388,13 @@ def test_an_archive_need_not_be_where_its_sources_were(sealed, tmp_path_factory)
     sealed.suite_file = sealed.suite_file.rename(archive / "quiz.packet.json")
     assert sealed.check(with_sources=False).exit_code == 0
     assert sealed.refusal().code == "P6805"
+
+
+def test_a_source_that_may_not_be_read_is_not_taken_for_missing(sealed, packet, monkeypatch):
+    def refuse(*_, **__):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr("proctor.packets.suites.read_unchanged_inside", refuse)
+    error = sealed.refusal()
+    assert error.code == "P6801"
+    assert error.message == "the source `skill.md` cannot be read: permission denied"

@@ -11,11 +11,12 @@ from sample_reports import (
     FAILED,
     UNMEASURED,
     case,
+    cases_full_of,
     check,
     facts,
+    facts_full_of,
     judge_facts,
     judged,
-    judged_by,
     miss,
     report,
     row,
@@ -24,7 +25,7 @@ from sample_reports import (
     wrong,
 )
 
-from proctor.records import AtKLimit, RenderOptions, RowError, Severity, Thresholds, Warn
+from proctor.records import AtKLimit, RenderOptions, Severity, Thresholds
 from proctor.rendering.junit import render_junit
 from proctor.reporting import RunReport
 
@@ -216,27 +217,8 @@ HOSTILE = [
 
 
 def full_of(text):
-    broken = row(error=RowError(text, text))
-    cases = [
-        (case(text), [row(wrong({text: text}, text, path=text))]),
-        (case(text), [broken]),
-        (case(text), [row(check(text, UNMEASURED, reason=text))]),
-        (case(text), [row(check(text, FAILED, evidence={"path": 7, "expected": text}))]),
-        (case(text), [row(judged_by(text))]),
-        (case(text), [row(check())]),
-    ]
-    made = report(
-        (
-            facts(
-                text,
-                cases=6,
-                ids=["label", text],
-                warnings=[Warn(text, text, text)],
-                judge=judge_facts(text, models=[text]),
-            ),
-            (subject(text, text), cases),
-        )
-    )
+    cases = [*cases_full_of(text), (case(text), [row(check())])]
+    made = report((facts_full_of(text, cases=len(cases)), (subject(text, text), cases)))
     return RunReport(replace(made.head, project=text), [[made.cases(0, 0)]])
 
 

@@ -17,10 +17,10 @@ from sample_reports import (
     FAILED,
     UNMEASURED,
     case,
+    cases_full_of,
     check,
     facts,
-    judge_facts,
-    judged_by,
+    facts_full_of,
     miss,
     report,
     row,
@@ -29,7 +29,7 @@ from sample_reports import (
     wrong,
 )
 
-from proctor.records import RenderOptions, RowError, Severity, Thresholds, Warn
+from proctor.records import RenderOptions, Severity, Thresholds, Warn
 from proctor.rendering import markdown_parts
 from proctor.rendering.escaping import terminal_text
 from proctor.rendering.markdown import render_markdown
@@ -196,27 +196,9 @@ def test_options_change_nothing():
 
 def full_of(text):
     """A report that holds `text` wherever data can stand."""
-    broken = replace(row(error=RowError(text, text)), category=text)
-    cases = [
-        (case(text), [row(wrong({text: text}, text, path=text))]),
-        (case(text), [broken]),
-        (case(text), [row(check(text, UNMEASURED, reason=text))]),
-        (case(text), [row(check(text, FAILED, evidence={"path": 7, "expected": text}))]),
-        (case(text), [row(judged_by(text))]),
-    ]
-    made = report(
-        (
-            facts(
-                text,
-                cases=5,
-                ids=["label", text],
-                warnings=[Warn(text, text, text)],
-                judge=judge_facts(text, models=[text]),
-            ),
-            (subject(text, text), cases),
-            (subject("other"), cases),
-        )
-    )
+    cases = cases_full_of(text)
+    suite = facts_full_of(text, cases=len(cases))
+    made = report((suite, (subject(text, text), cases), (subject("other"), cases)))
     head = replace(made.head, project=text)
     return RunReport(head, [[made.cases(0, 0), made.cases(0, 1)]])
 

@@ -8,11 +8,12 @@ from sample_reports import (
     PASSED,
     UNMEASURED,
     case,
+    cases_full_of,
     check,
     facts,
+    facts_full_of,
     judge_facts,
     judged,
-    judged_by,
     miss,
     report,
     row,
@@ -398,26 +399,9 @@ HOSTILE = [
 
 
 def full_of(text):
-    cases = [
-        (case(text), [row(wrong({text: text}, text, path=text))]),
-        (case(text), [row(error=RowError(text, text))]),
-        (case(text), [row(check(text, UNMEASURED, reason=text))]),
-        (case(text), [row(check(text, FAILED, evidence={"path": 7, "expected": text}))]),
-        (case(text), [row(judged_by(text))]),
-    ]
-    return report(
-        (
-            facts(
-                text,
-                cases=5,
-                ids=["label", text],
-                warnings=[Warn(text, text, text)],
-                judge=judge_facts(text, models=[text]),
-            ),
-            (subject(text, text), cases),
-            (subject("other"), cases),
-        )
-    )
+    cases = cases_full_of(text)
+    suite = facts_full_of(text, cases=len(cases))
+    return report((suite, (subject(text, text), cases), (subject("other"), cases)))
 
 
 @pytest.mark.parametrize("text", HOSTILE)

@@ -1,0 +1,1 @@
+"""Sealed packets: exams for a responder that Proctor cannot call."""

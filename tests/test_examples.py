@@ -12,6 +12,7 @@ from support import EXAMPLES, proctor
 
 REFUND = EXAMPLES / "support-refund"
 SENTIMENT = EXAMPLES / "review-sentiment"
+TONE = EXAMPLES / "judge-tone"
 
 
 def test_support_refund_passes_five_of_five():
@@ -61,6 +62,29 @@ def test_handwritten_answers_say_so():
         assert isinstance(recording["cost_usd"], float)
         assert isinstance(recording["latency_ms"], int)
         assert all(isinstance(number, int) for number in recording["usage"].values())
+
+
+@pytest.mark.parametrize(("example", "labels"), [(REFUND, 5), (TONE, 40)])
+def test_every_judged_answer_has_one_label_that_is_current(example, labels):
+    report = proctor("run", "--format", "json", cwd=example).report
+    agreement = report["suites"][0]["judge"]["agreement"]
+    used = sum(agreement[rate]["measured"] for rate in ("tpr", "tnr"))
+    assert used == agreement["agreement"]["measured"] == labels
+    assert {agreement[name] for name in ("stale", "disputed", "unmeasured", "not_judged")} == {0}
+
+
+def test_judge_tone_is_written_by_hand_and_a_judge_that_is_wrong_three_times_of_forty():
+    result = proctor("judge", "check", "--order-check", "--format", "json", cwd=TONE)
+    assert result.code == 0
+    (found,) = result.report["suites"][0]["assertions"]
+    counts = ("both_pass", "only_judge_passes", "only_people_pass", "both_fail")
+    assert [found["agreement"][name] for name in counts] == [22, 1, 2, 15]
+    assert found["agreement"]["enough"]
+    assert [flip["case"] for flip in found["order"]["flips"]] == ["short-answer", "kids"]
+    for line in (TONE / "evals/cassettes/judge-tone.jsonl").read_text("utf-8").splitlines():
+        recording = json.loads(line)
+        assert recording["recorded"]["provider"] == "handwritten"
+        assert (recording["cost_usd"], recording["usage"]) == (0, None)
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +156,7 @@ def test_what_is_written_about_review_sentiment_are_its_figures(prompt):
     assert f"| {' | '.join(cells)} |" in page
 
 
-@pytest.mark.parametrize("example", [REFUND, SENTIMENT], ids=lambda path: path.name)
+@pytest.mark.parametrize("example", [REFUND, SENTIMENT, TONE], ids=lambda path: path.name)
 def test_examples_are_clean_and_their_cassettes_sorted(example):
     assert proctor("lint", cwd=example).code == 0
     for cassette in (example / "evals/cassettes").glob("*.jsonl"):

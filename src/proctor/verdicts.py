@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from proctor.errors import ExitCode
 from proctor.records import (
@@ -15,8 +16,14 @@ from proctor.records import (
     Verdict,
 )
 
-_ON_ANSWERS = frozenset({"maxCostUsd", "passAtK", "passHatK", "passRate"})
-"""Thresholds that say something about the answers; the others say that too little is known."""
+if TYPE_CHECKING:
+    from proctor.judging.labels import AgreementFigures
+
+AGREEMENT = "judgeAgreement."
+"""What the names of thresholds on the agreement of judges with people begin with."""
+
+_ON_COVERAGE = frozenset({"maxErrorRate", "minMeasured"})
+"""Thresholds on how much is known; the others say something about what is."""
 
 _TOLERANCE = 1e-9
 
@@ -51,6 +58,28 @@ def at_k_thresholds(limits: Thresholds, subjects: Sequence[SubjectReport]) -> li
     if limits.pass_hat_k is not None:
         found += [_at_k("passHatK", limits.pass_hat_k, one, one.pass_hat_k) for one in subjects]
     return found
+
+
+def agreement_thresholds(
+    limits: Thresholds, found: AgreementFigures | None
+) -> list[ThresholdReport]:
+    """Those on the agreement of judges with people: on the lower bounds of 95% intervals.
+
+    Args:
+        limits: The thresholds.
+        found: The agreement; with too few labels nothing can be told.
+    """
+    if limits.judge_agreement is None:
+        return []
+    rates = (
+        {}
+        if found is None or not found.enough
+        else {"min": found.agreement, "minTpr": found.tpr, "minTnr": found.tnr}
+    )
+    return [
+        _at_least(f"{AGREEMENT}{name}", limit, rates[name].interval[0] if rates else None)
+        for name, limit in limits.judge_agreement.given.items()
+    ]
 
 
 def _at_k(
@@ -95,7 +124,7 @@ def verdict_of(suites: Sequence[SuiteReport], *, partial: bool) -> tuple[Verdict
     if any(subject.counts.not_run for suite in suites for subject in suite.subjects):
         return Verdict.INTERRUPTED, ExitCode.INTERRUPTED
     thresholds = [threshold for suite in suites for threshold in suite.thresholds]
-    if any(each.met is False and each.name in _ON_ANSWERS for each in thresholds):
+    if any(each.met is False and each.name not in _ON_COVERAGE for each in thresholds):
         return Verdict.FAILED, ExitCode.FAILED
     if partial or not all(each.met for each in thresholds):
         return Verdict.UNMEASURED, ExitCode.UNMEASURED

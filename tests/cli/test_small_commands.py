@@ -47,6 +47,8 @@ def test_config_says_where_each_value_came_from(project):
         ["scan.S011", '"stop"', "default"],
         ["scan.S012", '"warn"', "default"],
         ["scan.S014", '"stop"', "default"],
+        ["gates", "{}", "default"],
+        ["labels", "{}", "default"],
     ]
 
 

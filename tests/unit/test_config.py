@@ -74,6 +74,7 @@ class TestFinding:
             "prices": "default",
             "scan": "default",
             "gates": "default",
+            "labels": "default",
         }
 
     def test_a_table_of_pyproject_is_a_project_too(self, root):

@@ -61,11 +61,13 @@ class CellTypes(Struct, frozen=True):
         inputs: The type of each input, None when any name will do.
         expected: The JSON type of each part of an answer.
         answers_are_objects: Whether an expected value may be a whole JSON object.
+        rest_is_inputs: Whether a column that is for nothing else is an input.
     """
 
     inputs: Mapping[str, str] | None
     expected: Mapping[str, str]
     answers_are_objects: bool
+    rest_is_inputs: bool = False
 
 
 class CaseRules(Protocol):

@@ -231,7 +231,7 @@ def _column(name: str, types: CellTypes) -> Column | None:
     for member in (key,) if part == "inputs" else (name,):
         if types.inputs is not None and member in types.inputs:
             return Column(name, "inputs", member, types.inputs[member])
-    return None
+    return Column(name, "inputs", name) if name and types.rest_is_inputs else None
 
 
 def _clashes(columns: Sequence[Column]) -> list[str]:

@@ -57,7 +57,7 @@ class JudgeFile(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknow
         panel: Several models instead, one run of each: 1, 3 or 5.
         runs: How often one model judges each answer.
         params: Sent to the judges, over those of the rubric.
-        skip_after_failure: Do not judge an answer that failed another check.
+        skip_after_failure: Do not judge an answer whose row has failed already.
     """
 
     model: str | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 from proctor.records import RenderOptions
 from proctor.records.comparison import (
@@ -60,47 +60,64 @@ def render_comparison_markdown(comparison: Comparison, options: RenderOptions) -
 
     `options` change nothing: how much is shown depends on the room there is.
     """
-    yield _MarkdownComparison(comparison).text().encode("utf-8")
+    yield ComparisonSections(comparison).text().encode("utf-8")
 
 
-class _MarkdownComparison:
+class ComparisonSections:
+    """What a comparison says in Markdown, section by section."""
+
     def __init__(self, comparison: Comparison) -> None:
         self._comparison = comparison
         self._units = [(one, unit) for one in comparison.subjects for unit in one.units]
         self._several = len(comparison.subjects) > 1
 
     def text(self) -> str:
-        if is_same_report(self._comparison):
-            return f"{self._head()}{CLAIM}\n"
-        before = self._head() + self._subjects()
-        after = self._names() + self._drift() + self._gates() + self._warnings() + self._limits()
-        tables = "".join(self._tables(MAX_LENGTH - len(before) - len(after)))
-        return f"{before}{tables}{after}".rstrip("\n") + "\n"
-
-    def _head(self) -> str:
-        comparison = self._comparison
-        kind = _alert(comparison)
-        word = VERDICTS[comparison.verdict]
-        return joined(
+        """All of it, as it stands alone."""
+        head = joined(
             [
-                heading(comparison.candidate.project),
+                heading(self._comparison.candidate.project),
                 "",
-                f"> [!{kind}]",
-                f"> **{word}** compared with the baseline: {verdict_text(comparison)}.",
-                *(f"> {code(doubt)}" for doubt in comparison.doubts),
+                f"> [!{self.alert()}]",
+                *(f"> {said}" for said in self.verdict()),
                 "",
             ]
         )
+        before = head + self.subjects()
+        after = self.details()
+        tables = self.tables(MAX_LENGTH - len(before) - len(after))
+        return f"{before}{tables}{after}".rstrip("\n") + "\n"
 
-    def _subjects(self) -> str:
+    def alert(self) -> str:
+        """Which alert there is."""
+        comparison = self._comparison
+        if comparison.verdict is ComparisonVerdict.REGRESSED:
+            return "CAUTION"
+        if comparison.verdict is ComparisonVerdict.CANNOT_TELL:
+            return "WARNING"
+        return "WARNING" if any(unit.label in _LIKELY for _, unit in self._units) else "TIP"
+
+    def verdict(self) -> list[str]:
+        """The verdict and why, a line each."""
+        comparison = self._comparison
+        word = VERDICTS[comparison.verdict]
+        return [
+            f"**{word}** compared with the baseline: {verdict_text(comparison)}.",
+            *(code(doubt) for doubt in comparison.doubts),
+        ]
+
+    def subjects(self) -> str:
+        """The pass rates of each subject in both reports."""
+        if is_same_report(self._comparison):
+            return ""
         section = Section(_FOR_SUBJECTS, "| subject | baseline and now |", "|---|---|")
         for one in self._comparison.subjects:
             said = filter(None, (rates_text(one), presence_text(one.match), single_text(one)))
             section.add(f"| {code_name(subject_text(one.match))} | {', '.join(said)} |")
         return section.text("subjects", len(self._comparison.subjects))
 
-    def _tables(self, room: int) -> Iterator[str]:
+    def tables(self, room: int) -> str:
         """What became of cases and units, the most severe first; each takes what is left."""
+        parts: list[str] = []
         for title, rows in (
             ("Regressions", self._regressions()),
             ("Likely regressions", self._labelled(lambda unit: unit.label in _LIKELY)),
@@ -122,7 +139,14 @@ class _MarkdownComparison:
                 section.add(row)
             text = section.text("cases", len(rows))
             room -= len(text)
-            yield text
+            parts.append(text)
+        return "".join(parts)
+
+    def details(self) -> str:
+        """What is not compared, what drifted, the gates, warnings, and what it all can tell."""
+        if is_same_report(self._comparison):
+            return f"{CLAIM}\n"
+        return self._names() + self._drift() + self._gates() + self._warnings() + self._limits()
 
     def _regressions(self) -> list[str]:
         """What makes a gate red case by case: flagged units, and what changed in single rows."""
@@ -212,13 +236,3 @@ class _MarkdownComparison:
         flips, names = flips_text(comparison), flipped_cases(comparison)
         said = [] if flips is None else [f"{flips} {', '.join(map(code_name, names[:_FLIPS]))}"]
         return joined("\n\n".join([*said, *limits_text(comparison), CLAIM]).split("\n"))
-
-
-def _alert(comparison: Comparison) -> str:
-    """Which alert there is."""
-    if comparison.verdict is ComparisonVerdict.REGRESSED:
-        return "CAUTION"
-    if comparison.verdict is ComparisonVerdict.CANNOT_TELL:
-        return "WARNING"
-    units: Sequence[UnitComparison] = [unit for one in comparison.subjects for unit in one.units]
-    return "WARNING" if any(unit.label in _LIKELY for unit in units) else "TIP"

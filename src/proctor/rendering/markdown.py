@@ -7,7 +7,7 @@ says how much.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from proctor.protocols import Report
 from proctor.records import (
@@ -15,11 +15,14 @@ from proctor.records import (
     Counts,
     Outcome,
     PassRate,
+    Remark,
     RenderOptions,
     SubjectReport,
     SuiteReport,
     Verdict,
 )
+from proctor.records.comparison import Comparison
+from proctor.rendering.comparison_markdown import ComparisonSections
 from proctor.rendering.markdown_parts import (
     MAX_LENGTH,
     Section,
@@ -52,6 +55,10 @@ _FOR_SUITES, _FOR_JUDGES = 12_000, 9_000
 """What these sections may take at most. The cases that did not pass have all the rest."""
 
 _FOR_A_CASE = 6_000
+_ALERTS = ("CAUTION", "WARNING", "NOTE", "TIP")
+"""The most severe first."""
+
+_GATE_ALERTS = {False: "CAUTION", None: "WARNING", True: "TIP"}
 _NOT_PASSED = (Outcome.FAILED, Outcome.ERRORED, Outcome.UNMEASURED)
 
 
@@ -60,12 +67,34 @@ def render_markdown(report: Report, options: RenderOptions) -> Iterator[bytes]:
 
     `options` change nothing: how much is shown depends on the room there is.
     """
-    yield _MarkdownReport(report).text().encode("utf-8")
+    yield MarkdownReport(report, options.remarks).text().encode("utf-8")
 
 
-class _MarkdownReport:
-    def __init__(self, report: Report) -> None:
+def render_markdown_with_baseline(
+    report: Report, comparison: Comparison, options: RenderOptions
+) -> Iterator[bytes]:
+    """The same of a run that was compared with a baseline: what changed stands first."""
+    yield MarkdownReport(report, options.remarks, comparison).text().encode("utf-8")
+
+
+class MarkdownReport:
+    """Writes one report.
+
+    Args:
+        report: The report.
+        remarks: What gates say of it; escaped.
+        comparison: What became of it since the baseline, when there is one.
+    """
+
+    def __init__(
+        self,
+        report: Report,
+        remarks: Sequence[Remark] = (),
+        comparison: Comparison | None = None,
+    ) -> None:
         self._report = report
+        self._remarks = remarks
+        self._compared = None if comparison is None else ComparisonSections(comparison)
         self._subjects = [
             (place, number, suite, subject)
             for place, suite in enumerate(report.head.suites)
@@ -73,15 +102,26 @@ class _MarkdownReport:
         ]
 
     def text(self) -> str:
+        """The whole comment."""
         before = self._head() + self._thresholds()
         after = self._categories() + self._suites() + self._judges() + self._warnings()
-        cases = self._cases(MAX_LENGTH - len(before) - len(after))
-        return f"{before}{cases}{after}".rstrip("\n") + "\n"
+        tables = ""
+        if self._compared is not None:
+            before += self._compared.subjects()
+            after += self._compared.details()
+            # The other half is for the cases that did not pass, what is left of this one as well.
+            tables = self._compared.tables((MAX_LENGTH - len(before) - len(after)) // 2)
+        cases = self._cases(MAX_LENGTH - len(before) - len(tables) - len(after))
+        return f"{before}{tables}{cases}{after}".rstrip("\n") + "\n"
 
     def _head(self) -> str:
         head = self._report.head
         subjects = [subject for *_, subject in self._subjects]
         kind, because = self._alert()
+        compared = [] if self._compared is None else self._compared.verdict()
+        kinds = [kind, *(_GATE_ALERTS[each.met] for each in self._remarks)]
+        if self._compared is not None:
+            kinds.append(self._compared.alert())
         totals = (
             cost_text(subject.cost for subject in subjects),
             tokens_text(
@@ -95,8 +135,10 @@ class _MarkdownReport:
             [
                 heading(head.project),
                 "",
-                f"> [!{kind}]",
+                f"> [!{min(kinds, key=_ALERTS.index)}]",
                 f"> **{Verdict(head.verdict).value.upper()}** {counted}. {because}",
+                *(f"> **{each.word}** {code(each.text)}" for each in self._remarks),
+                *(f"> {said}" for said in compared),
                 "",
                 *(f"- {code(total)}" for total in totals),
                 "",
@@ -122,6 +164,8 @@ class _MarkdownReport:
         if flaky:
             cases = "1 case is" if flaky == 1 else f"{flaky} cases are"
             return "WARNING", f"Every threshold holds, but {cases} flaky."
+        if self._compared is not None:
+            return "TIP", "Every threshold holds."
         return "NOTE", "Every threshold holds. There is no baseline to compare with."
 
     def _thresholds(self) -> str:

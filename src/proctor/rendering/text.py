@@ -45,6 +45,7 @@ _COLOURS = {
     "unmeasured": _YELLOW,
     "warning": _YELLOW,
 }
+_MARKS = {True: "passed", False: "failed", None: "unmeasured"}
 
 
 def render_text(report: Report, options: RenderOptions) -> Iterator[bytes]:
@@ -80,6 +81,7 @@ class _TextReport:
         self._report = report
         self._colour = options.colour
         self._all = options.all_cases
+        self._remarks = options.remarks
         self._left = SHOWN_CASES
         self._shown: set[int] = set()
 
@@ -91,6 +93,9 @@ class _TextReport:
         yield self._marked(verdict, f"  {counted}", word=verdict.upper())
         if head.partial:
             yield "This report is partial: a shard is missing."
+        for remark in self._remarks:
+            said = shortened(remark.text, MESSAGE_LENGTH)
+            yield self._marked(_MARKS[remark.met], f"  {said}", word=remark.word)
         for place, suite in enumerate(head.suites):
             yield ""
             yield from self._suite(place, suite)

@@ -16,6 +16,9 @@ from proctor.canonical import FORMAT_VERSION, CallKeys, digest
 from proctor.cassette_files import README
 from proctor.config import FILE, PYPROJECT, configures
 from proctor.errors import ProctorError, UsageError, raise_all
+from proctor.judging.boundary import Judged, judge_inputs
+from proctor.judging.rubrics import parse_rubric
+from proctor.loading.bundles import LoadedPrompt
 from proctor.loading.prompts import ENDING, parse_prompt
 from proctor.loading.yaml import parse_yaml
 from proctor.records import (
@@ -23,7 +26,6 @@ from proctor.records import (
     Case,
     JsonObject,
     KeyParts,
-    ModelChoice,
     Prompt,
     Provenance,
     Recording,
@@ -41,15 +43,18 @@ _LINES = {".gitattributes": "evals/cassettes/** -text", ".gitignore": ".proctor/
 """A line each of these files must have; it may have others."""
 
 _SUITE = "triage"
+_RUBRIC = "judge-summary"
+_ASSERTION, _JUDGED = "tells-all", "summary"
 _DATASET = f"evals/datasets/{_SUITE}.jsonl"
 _MADE_ON = "2026-11-30"
 
 
 class _Handwritten(Struct, frozen=True):
-    """One of the answers that stand in the cassette."""
+    """One of the answers that stand in the cassette, and what a judge says of it."""
 
     case: str
     answer: JsonObject
+    judge: JsonObject
 
 
 def starter_files(project: str, *, ci: str | None) -> dict[str, bytes]:
@@ -65,7 +70,7 @@ def starter_files(project: str, *, ci: str | None) -> dict[str, bytes]:
             path: _text(path)
             for path in (
                 f"prompts/{_SUITE}{ENDING}",
-                f"prompts/judge-summary{ENDING}",
+                f"prompts/{_RUBRIC}{ENDING}",
                 f"evals/{_SUITE}.eval.yaml",
                 _DATASET,
             )
@@ -206,34 +211,50 @@ def _text(path: str, **values: str) -> bytes:
 
 
 def _cassette(found: Mapping[str, bytes]) -> bytes:
-    """The recordings, their keys made of the prompt and the dataset, as a replay makes them."""
-    path = f"prompts/{_SUITE}{ENDING}"
-    loaded, _ = parse_prompt(parse_yaml(found[path], path), _SUITE)
-    if loaded is None or loaded.prompt.model is None:
-        raise RuntimeError("the packaged prompt cannot be used")
-    answers = {
-        one.case: one.answer
+    """The recordings, their keys made of the prompts and the dataset, as a replay makes them."""
+    prompt, judge = _prompt(found, _SUITE), _prompt(found, _RUBRIC)
+    rubric, _ = parse_rubric(judge.prompt, judge.templates)
+    if rubric is None:
+        raise RuntimeError("the packaged rubric cannot be used")
+    written = {
+        one.case: one
         for one in msgspec.json.Decoder(_Handwritten).decode_lines(_text("answers.jsonl"))
     }
-    lines = [
-        encode_json(_recording(case, answers[case.id], loaded.prompt, loaded.prompt.model))
-        for case in msgspec.json.Decoder(Case).decode_lines(found[_DATASET])
-    ]
-    return b"".join(line + b"\n" for line in lines)
+    answers, verdicts = [], []
+    for case in msgspec.json.Decoder(Case).decode_lines(found[_DATASET]):
+        one = written[case.id]
+        answers.append(_recording(prompt.prompt, case.id, digest(case.inputs), one.answer))
+        judged = Judged(response=one.answer[_JUDGED], case_inputs=case.inputs)
+        inputs = judge_inputs(rubric, judged).sha256
+        verdicts.append(_recording(judge.prompt, case.id, inputs, one.judge, assertion=_ASSERTION))
+    return b"".join(encode_json(line) + b"\n" for line in (*answers, *verdicts))
 
 
-def _recording(case: Case, answer: JsonObject, prompt: Prompt, model: ModelChoice) -> Recording:
+def _prompt(found: Mapping[str, bytes], prompt_id: str) -> LoadedPrompt:
+    path = f"prompts/{prompt_id}{ENDING}"
+    loaded, _ = parse_prompt(parse_yaml(found[path], path), prompt_id)
+    if loaded is None:
+        raise RuntimeError("a packaged prompt cannot be used")
+    return loaded
+
+
+def _recording(
+    prompt: Prompt, case: str, inputs: str, answer: JsonObject, *, assertion: str | None = None
+) -> Recording:
     """A recording that nobody was paid for: its tokens and its time are unknown."""
-    parts = KeyParts(prompt=prompt.bundle_sha256, inputs=digest(case.inputs), params=model.params)
-    keys = CallKeys(call=CallKind.ANSWER, prompt=parts.prompt, model=model.ref, params=parts.params)
+    if prompt.model is None:
+        raise RuntimeError("a packaged prompt has no model")
+    call = CallKind.ANSWER if assertion is None else CallKind.JUDGE
+    parts = KeyParts(prompt=prompt.bundle_sha256, inputs=inputs, params=prompt.model.params)
+    keys = CallKeys(call=call, prompt=parts.prompt, model=prompt.model.ref, params=parts.params)
     return Recording(
         v=FORMAT_VERSION,
-        key=keys.key(parts.inputs, 1),
-        model=model.ref,
-        case=case.id,
+        key=keys.key(inputs, 1),
+        model=prompt.model.ref,
+        case=case,
         scenario=None,
-        assertion=None,
-        call=CallKind.ANSWER,
+        assertion=assertion,
+        call=call,
         take=1,
         parts=parts,
         answer=model_answer(encode_json(answer).decode("utf-8")),

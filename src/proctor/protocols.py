@@ -227,7 +227,7 @@ class JudgedAssertion(Protocol):
     judges: Sequence[Subject]
     """The rubric on each model that judges, one for each run."""
     skips_after_failure: bool
-    """Whether it is not asked about an answer that failed another check."""
+    """Whether it is not asked about an answer whose row has failed already."""
 
     def needs(self, case: Case) -> str | None:
         """What this case lacks for the assertion to be asked, as a sentence, or None."""

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import BinaryIO, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -24,7 +24,7 @@ from proctor.errors import ReportError
 from proctor.records import REPORT_SCHEMA, CaseResult, Json, Outcome, ReportHead, encode_json
 from proctor.report_proofs import ReportProof
 from proctor.reporting import CaseSpool, RunReport, SpoolStore
-from proctor.safe_io import open_regular, reason_of
+from proctor.safe_io import open_inside, open_regular, reason_of
 from proctor.strict_json import JsonProblem, parse_json, typed
 
 MAX_REPORT = 1024 * 1024 * 1024
@@ -187,21 +187,32 @@ class StoredReport:
 
 
 @contextmanager
-def open_report(path: Path) -> Iterator[StoredReport]:
+def open_report(path: Path, *, root: Path | None = None) -> Iterator[StoredReport]:
     """A report to be read case by case, closed when done.
+
+    Args:
+        path: The file.
+        root: The project's folder, when `path` is relative to it and no link below it is followed.
 
     Raises:
         ReportError: P6901 when it is no report of this version, or cannot be read.
         FileError: P6805 for a link, folder or device.
     """
     try:
-        file = open_regular(path)
+        file = open_regular(path) if root is None else open_inside(root, path.as_posix())
     except OSError as error:
         raise _unreadable(path, error) from error
     with file:
         if os.fstat(file.fileno()).st_size > MAX_REPORT:
             raise _too_large(path)
         yield StoredReport(path, file)
+
+
+class LoadedReport(NamedTuple):
+    """A report that was read whole and proven, and the SHA-256 of the bytes of its file."""
+
+    report: RunReport
+    sha256: str
 
 
 def load_report(path: Path) -> RunReport:
@@ -211,12 +222,26 @@ def load_report(path: Path) -> RunReport:
         ReportError: P6901 when it is no report of this version, or contradicts itself.
         FileError: P6805 for a link, folder or device.
     """
+    return load_digested(path).report
+
+
+def load_digested(path: Path, *, root: Path | None = None) -> LoadedReport:
+    """The same as `load_report`, with the digest of the file.
+
+    Args:
+        path: The file.
+        root: As for `open_report`.
+
+    Raises:
+        ReportError: P6901 when it is no report of this version, or contradicts itself.
+        FileError: P6805 for a link, folder or device.
+    """
     store = SpoolStore()
-    with open_report(path) as stored:
+    with open_report(path, root=root) as stored:
         spools = [[CaseSpool(store) for _ in suite.subjects] for suite in stored.head.suites]
         for suite, subject, case in stored.cases():
             spools[suite][subject].add(case)
-    return RunReport(stored.head, spools)
+        return LoadedReport(RunReport(stored.head, spools), stored.sha256)
 
 
 def _places(value: Json, path: Path) -> Iterator[tuple[int, int, list[Json] | None]]:

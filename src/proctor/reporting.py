@@ -10,11 +10,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, cast
 
 import msgspec
+from msgspec.structs import replace
 
 from proctor.aggregating import report_head
 from proctor.errors import UsageError
 from proctor.protocols import Cases
-from proctor.records import CaseResult, Outcome, ReportHead, encode_json
+from proctor.records import CaseResult, Check, Outcome, ReportHead, encode_json
 from proctor.strict_json import parse_json, typed
 
 if TYPE_CHECKING:
@@ -170,6 +171,23 @@ def _decoded(line: bytes) -> CaseResult:
     except msgspec.DecodeError:
         # A lone surrogate: msgspec takes none, the standard library keeps it.
         return typed(parse_json(line, max_depth=_MAX_DEPTH), CaseResult)
+
+
+def without_content(entry: CaseResult) -> CaseResult:
+    """The entry of a case without anything a person or a model wrote.
+
+    Votes stay without their reasons: figures of the report are theirs.
+    """
+    rows = [
+        replace(row, answer=None, checks=[_bare(check) for check in row.checks])
+        for row in entry.rows
+    ]
+    return replace(entry, inputs=None, expected=None, rows=rows)
+
+
+def _bare(check: Check) -> Check:
+    votes = [replace(vote, reason=None) for vote in check.votes]
+    return replace(check, reason=None, evidence=None, votes=votes)
 
 
 class RunReport:

@@ -52,6 +52,16 @@ def private_folder(root: Path) -> Path:
     return folder
 
 
+def require_private(root: Path, path: Path) -> None:
+    """Refuse a file in `.proctor/` when that is not a private folder; others are not looked at.
+
+    Raises:
+        FileError: P6805 when the folder is a link, belongs to somebody else, or is open to others.
+    """
+    if path.resolve().is_relative_to((root / FOLDER).resolve()):
+        private_folder(root)
+
+
 def _not_made(what: str, error: OSError) -> UsageError:
     return UsageError(
         f"`{what}` cannot be made: {reason_of(error)}",

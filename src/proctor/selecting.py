@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from msgspec import Struct
@@ -19,6 +19,7 @@ class Selection(Struct, frozen=True, kw_only=True):
         tags: Tags, one of which the case has.
         models: Model references, one of which is the subject's.
         prompts: Prompt ids, one of which is the subject's.
+        tiers: Tiers, one of which the case has, or its suite when the case names none.
         include: Texts, one of which is part of the suite's name or of the case's id.
         exclude: Texts, none of which is part of either.
         first: At most this many cases of each suite, of those that fit.
@@ -29,6 +30,7 @@ class Selection(Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     prompts: tuple[str, ...] = ()
+    tiers: tuple[str, ...] = ()
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     first: int | None = None
@@ -40,26 +42,36 @@ class Selection(Struct, frozen=True, kw_only=True):
             return False
         return not self.prompts or subject.prompt.id in self.prompts
 
-    def places(self, suite: str, dataset: CaseSource) -> list[int] | range:
-        """The 0-based places of the cases to run, in order."""
+    def places(
+        self, suite: str, dataset: CaseSource, tiers: Sequence[str] = ()
+    ) -> list[int] | range:
+        """The 0-based places of the cases to run, in order.
+
+        Args:
+            suite: The name of the suite.
+            dataset: Its cases.
+            tiers: Its tiers, which hold for cases that name none.
+        """
         if self._takes_every_case:
             return range(len(dataset))
-        return list(self._fitting(suite, dataset))
+        return list(self._fitting(suite, dataset, tiers))
 
     @property
     def _takes_every_case(self) -> bool:
         return (
-            not (self.cases or self.tags or self.include or self.exclude)
+            not (self.cases or self.tags or self.tiers or self.include or self.exclude)
             and self.first is None
             and self.failed is None
         )
 
-    def _fitting(self, suite: str, dataset: CaseSource) -> Iterator[int]:
+    def _fitting(self, suite: str, dataset: CaseSource, tiers: Sequence[str]) -> Iterator[int]:
         left = len(dataset) if self.first is None else self.first
         for place in range(len(dataset)):
             if left == 0:
                 return
-            if self._takes_case(suite, dataset.case(place)):
+            case = dataset.case(place)
+            is_of_tier = not self.tiers or not {*self.tiers}.isdisjoint(case.tiers or tiers)
+            if is_of_tier and self._takes_case(suite, case):
                 left -= 1
                 yield place
 

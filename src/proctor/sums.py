@@ -52,6 +52,28 @@ class CostSum:
         return None if self.calls and self.unknown == self.calls else self.known
 
 
+class SplitCost:
+    """The cost of calls: of those that were paid now, and of those that were replayed."""
+
+    __slots__ = ("paid", "replayed")
+
+    def __init__(self) -> None:
+        self.paid, self.replayed = CostSum(), CostSum()
+
+    @property
+    def whole(self) -> CostSum:
+        """Both together."""
+        return merged(self.paid, self.replayed)
+
+
+def merged(*sums: CostSum) -> CostSum:
+    """Some sums as one."""
+    whole = CostSum()
+    for one in sums:
+        whole.merge(one)
+    return whole
+
+
 class TokenSum:
     """Sums of tokens over calls. Usage is known when both its input and its output are."""
 

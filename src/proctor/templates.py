@@ -9,25 +9,14 @@ from __future__ import annotations
 
 import re
 
-from msgspec import Struct
-
 from proctor.canonical import canonical_json
-from proctor.records import FieldSpec, Json, JsonObject
+from proctor.records import FieldSpec, Json, JsonObject, Part, Placeholder
 from proctor.registry import did_you_mean
 
 _BRACES = re.compile(r"\\\{\{|\{\{([^{}]*)\}\}|\{\{")
 _NAME = re.compile(r"\s*([A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*)\s*\Z", re.ASCII)
 _MAX_PROBLEMS = 20
 _MAX_SHOWN = 60
-
-
-class Placeholder(Struct, frozen=True):
-    """A place where a value goes. `path` starts with the name of an input."""
-
-    path: tuple[str, ...]
-
-
-Part = str | Placeholder
 
 
 class TemplateProblem(ValueError):

@@ -18,9 +18,9 @@ from proctor.cli.project import cassette_folder, cwd_option, from_start, project
 from proctor.errors import CassetteError, ExitCode, ProctorError, raise_all
 from proctor.evaluation import SelectedSuite, select
 from proctor.pipeline import load_exam
-from proctor.recording import recover
+from proctor.recording import recover_alone
 from proctor.replaying import subject_keys
-from proctor.run_folders import SuiteLock, unfinished
+from proctor.run_folders import SuiteLock
 from proctor.safe_io import reason_of
 from proctor.selecting import Selection
 
@@ -140,19 +140,9 @@ def recover_(suites: tuple[str, ...], cwd: Path | None) -> int:
     output = Output()
     with _work(cwd, suites) as work:
         for one in work.suites:
-            taken = _recovered(work.folder, one)
+            taken = recover_alone(work.folder, one.suite, one.plan)
             output.line(f"{one.name}  {taken} recordings recovered")
     return ExitCode.OK
-
-
-def _recovered(folder: CassetteFolder, selected: SelectedSuite) -> int:
-    if not unfinished(folder.project, selected.name):
-        return 0
-    lock = SuiteLock(folder.project, selected.name)
-    try:
-        return recover(folder, selected.suite, selected.plan)
-    finally:
-        lock.release()
 
 
 def _cassette_names(folder: CassetteFolder) -> list[str]:
@@ -176,7 +166,11 @@ def _work(cwd: Path | None, suites: Sequence[str]) -> Iterator[_Work]:
     config = project_config(cwd, {})
     # Nothing is judged, so no code runs whatever is allowed.
     with closing(load_exam(config, suites, allow_code=True)) as exam:
-        yield _Work(cassette_folder(config, cwd, None), select(exam, Selection()))
+        from proctor.judge_checks import with_reversed
+
+        # What `proctor judge check --order-check` asks is of use as well.
+        selected = [with_reversed(one) for one in select(exam, Selection())]
+        yield _Work(cassette_folder(config, cwd, None), selected)
 
 
 @contextmanager

@@ -21,8 +21,9 @@ Examples:
 
 @click.command("lint", epilog=EXAMPLES)
 @click.argument("suites", nargs=-1, metavar="[SUITE]...")
+@click.option("--label", metavar="ENV", help="Check with the prompts that this environment serves.")
 @cwd_option
-def command(suites: tuple[str, ...], cwd: Path | None) -> int:
+def command(suites: tuple[str, ...], label: str | None, cwd: Path | None) -> int:
     """Check suites, prompts and datasets; run nothing.
 
     Every problem is listed with its file and line. Exit code 0: none; 2: at least one.
@@ -30,12 +31,13 @@ def command(suites: tuple[str, ...], cwd: Path | None) -> int:
     output = Output()
     config = project_config(cwd, {})
     # Nothing is judged, so no code runs whatever is allowed.
-    exam = load_exam(config, suites, every_prompt=not suites, allow_code=True)
+    exam = load_exam(config, suites, every_prompt=not suites, allow_code=True, label=label)
     exam.close()
-    warnings = [warning for suite in exam.suites for warning in suite.warnings]
-    for warning in dict.fromkeys((one.where, one.message) for one in warnings):
-        where, message = warning
-        output.note(f"{where}: warning: {message}" if where else f"warning: {message}")
+    found = [warning for suite in exam.suites for warning in suite.warnings]
+    warnings = dict.fromkeys((one.where, one.code, one.message) for one in found)
+    for where, code, message in warnings:
+        said = " ".join(filter(None, ("warning:", code, message)))
+        output.note(f"{where}: {said}" if where else said)
     counts = {
         "suite": len(exam.suites),
         "prompt": exam.prompt_count,

@@ -13,6 +13,7 @@ from proctor.cassettes import CacheMode
 from proctor.cli.asking_options import AskingOptions
 from proctor.cli.output import Output, counted
 from proctor.cli.progress import open_progress
+from proctor.cli.stored_runs import store_run
 from proctor.clock import Clock
 from proctor.config import Config
 from proctor.errors import ProctorError, UsageError, raise_all
@@ -23,13 +24,11 @@ from proctor.providers.hosts import HostRules
 from proctor.providers.keys import KeyRules
 from proctor.providers.pricing import ModelPrice, Pricing
 from proctor.recording import LiveOptions, LiveSession, recover_alone
-from proctor.records import CallKind, RenderOptions
-from proctor.rendering.report_json import render_json
+from proctor.records import CallKind
 from proctor.rendering.wording import money_text
 from proctor.replaying import subjects_to_ask
 from proctor.reporting import RunReport
 from proctor.running.engine import GRACE_S, Stop
-from proctor.safe_io import write_whole
 from proctor.spending import PlannedCalls, planned_calls, require_cover
 from proctor.targets.prompt import PromptTarget
 
@@ -138,7 +137,7 @@ def run_live(
         )
         with closing(session):
             report = evaluate(config, selected, session, answers=answers)
-            write_whole(session.run.folder / "report.json", render_json(report, RenderOptions()))
+            store_run(config.root, session.run, report, output)
     return report
 
 

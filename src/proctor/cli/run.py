@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from proctor.cassette_files import CassetteFolder
 from proctor.cassettes import CacheMode
+from proctor.cli.asking_options import asking_options, run_suites
+from proctor.cli.comparing_options import ComparingOptions
 from proctor.cli.output import Output
+from proctor.cli.printing import keep_inputs
 from proctor.cli.project import cassette_folder, cwd_option, project_config
 from proctor.cli.run_options import RunOptions, run_options
-from proctor.errors import ExitCode, ReportError, UsageError
-from proctor.evaluation import SelectedSuite, evaluate, select
+from proctor.cli.run_result import gated_tiers, judge_run, renderer, show
+from proctor.config import Config
+from proctor.errors import ExitCode, ReportError
+from proctor.evaluation import select
 from proctor.pipeline import Exam, load_exam
-from proctor.protocols import Renderer
 from proctor.records import RenderOptions
-from proctor.registry import renderers
-from proctor.replaying import ReplaySession
+from proctor.replaying import Recorder
 from proctor.report_files import read_report_bytes
 from proctor.reporting import RunReport
-from proctor.safe_io import make_named_folder, reason_of, write_whole
+
+if TYPE_CHECKING:
+    from proctor.cli.baseline_comparison import Baseline
 
 EXAMPLES = """
 \b
@@ -40,6 +44,7 @@ Examples:
 @click.command("run", epilog=EXAMPLES)
 @click.argument("suites", nargs=-1, metavar="[SUITE]...")
 @cwd_option
+@asking_options
 @run_options
 def command(**given: Any) -> int:  # noqa: ANN401 - click hands over every option by name
     """Run suites and report what passed.
@@ -48,16 +53,16 @@ def command(**given: Any) -> int:  # noqa: ANN401 - click hands over every optio
     otherwise. Exit code 0: every threshold holds; 1: one does not; 2: something cannot be used,
     and nothing was run; 3: nothing failed, but something could not be measured.
     """
-    options = RunOptions(**given)
+    comparing = ComparingOptions.taken_from(given)
+    options = RunOptions(comparing=comparing, **given)
     options.require_sense()
     output = Output()
     wanted = None if options.verify is None else read_report_bytes(options.path(options.verify))
-    config = project_config(
-        options.cwd, {"concurrency": options.concurrency, "max_cases": options.max_cases}
-    )
+    config = project_config(options.cwd, options.settings())
     selection = options.selection()
-    exam = load_exam(config, options.suites, repeats=options.repeats, allow_code=options.allow_code)
-    with closing(exam):
+    baseline = _baseline(options, config)
+    gates = gated_tiers(options, config.values.gates, has_baseline=baseline is not None)
+    with closing(_load(options, config, output)) as exam:
         selected = select(exam, selection)
         folder = cassette_folder(config, options.cwd, options.cassettes)
         if options.dry_run:
@@ -67,8 +72,24 @@ def command(**given: Any) -> int:  # noqa: ANN401 - click hands over every optio
             return ExitCode.OK
         if options.out is not None:
             _keep_inputs(options.path(options.out), exam, folder)
-        report = _run(options, exam, selected, folder, output)
-    code = _show(options, report, output)
+        if baseline is not None:
+            baseline.require_matches(selected)
+        report = run_suites(
+            options,
+            selected,
+            folder=folder,
+            config=config,
+            output=output,
+            answers=not options.no_answers,
+            recorder=Recorder("run", options.for_recording()),
+        )
+    if options.store and options.cache == CacheMode.REPLAY.value:
+        from proctor.cli.stored_runs import store_replay
+
+        store_replay(config.root, report, output)
+    result = judge_run(report, options, baseline, gates)
+    show(result, options, output)
+    code = result.exit_code
     if wanted is not None:
         difference = _difference(report, wanted, str(options.verify))
         if difference is not None:
@@ -79,57 +100,29 @@ def command(**given: Any) -> int:  # noqa: ANN401 - click hands over every optio
     return ExitCode.OK if options.exit_zero and code in (1, 3) else code
 
 
-def _run(
-    options: RunOptions,
-    exam: Exam,
-    selected: Sequence[SelectedSuite],
-    folder: CassetteFolder,
-    output: Output,
-) -> RunReport:
-    mode = CacheMode(options.cache)
-    answers = not options.no_answers
-    if mode is CacheMode.REPLAY:
-        names = [one.name for one in selected]
-        with closing(ReplaySession(folder, names, repeats=options.repeats)) as session:
-            return evaluate(exam.config, selected, session, answers=answers)
-    from proctor.cli.live import run_live
-
-    return run_live(options, selected, folder=folder, config=exam.config, output=output)
+def _load(options: RunOptions, config: Config, output: Output) -> Exam:
+    exam = load_exam(
+        config,
+        options.suites,
+        repeats=options.repeats,
+        allow_code=options.allow_code,
+        label=options.label,
+    )
+    if exam.served is not None:
+        output.note(f"prompts under test as {exam.served}")
+    return exam
 
 
-def _show(options: RunOptions, report: RunReport, output: Output) -> int:
-    """Print and write the report, and say with which code to exit."""
-    if options.report_dir is not None:
-        _write_reports(report, options.path(options.report_dir))
-    colour = output.colour() and options.out is None
-    shown = RenderOptions(all_cases=options.all, colour=colour)
-    rendered = _renderer(options.format)(report, shown)
-    if options.format == "markdown":
-        rendered = _with_step_summary(rendered, output)
-    chunks = output.copied(rendered)
-    if options.out is None:
-        for _ in chunks:
-            pass
-    else:
-        write_whole(options.path(options.out), chunks)
-    if options.format in ("json", "junit"):
-        output.note(_summary(report))
-    return report.head.exit_code
+def _baseline(options: RunOptions, config: Config) -> Baseline | None:
+    if options.baseline is None:
+        return None
+    from proctor.cli.baseline_comparison import open_baseline
 
-
-def _with_step_summary(chunks: Iterator[bytes], output: Output) -> Iterator[bytes]:
-    """The chunks, which are also appended to the summary of the step when GitHub names its file."""
-    path = os.environ.get("GITHUB_STEP_SUMMARY")
-    if not path:
-        return chunks
-    text = b"".join(chunks)
-    try:
-        with Path(path).open("ab") as summary:
-            summary.write(b"\n" + text if summary.tell() else text)
-    except OSError as error:
-        # The report itself is not in danger, and neither is what the exit code says.
-        output.note(f"warning: the step summary cannot be written: {reason_of(error)}")
-    return iter([text])
+    start = options.path(Path())
+    baseline = open_baseline(options.baseline, options.comparing, start=start, config=config)
+    if options.out is not None:
+        keep_inputs(options.path(options.out), [baseline.path])
+    return baseline
 
 
 def _keep_inputs(out: Path, exam: Exam, folder: CassetteFolder) -> None:
@@ -144,17 +137,16 @@ def _keep_inputs(out: Path, exam: Exam, folder: CassetteFolder) -> None:
         inputs += [root / suite.definition.path, root / suite.dataset.path]
         inputs.append(folder.root / folder.path(suite.definition.name))
         inputs += [root / one.target.subject.prompt.path for one in suite.subjects]
-    if out.resolve() in {path.resolve() for path in inputs}:
-        raise UsageError(
-            f"`{out}` is a file that this run reads",
-            code="P6004",
-            hint="name another file for `--out`",
-        )
+        judged = [each for one in suite.subjects for each in one.checks.judged]
+        inputs += [root / judge.prompt.path for each in judged for judge in each.judges]
+        if suite.definition.labels is not None:
+            inputs.append(root / suite.definition.labels)
+    keep_inputs(out, inputs)
 
 
 def _difference(report: RunReport, was: bytes, name: str) -> ReportError | None:
     """Where the bytes of the report and of a file differ first, None when nowhere."""
-    now = b"".join(_renderer("json")(report, RenderOptions()))
+    now = b"".join(renderer("json")(report, RenderOptions()))
     if was == now:
         return None
     before, after = was.split(b"\n"), now.split(b"\n")
@@ -172,25 +164,3 @@ def _common_start(before: Sequence[bytes], after: Sequence[bytes]) -> Iterator[b
         if one != other:
             return
         yield one
-
-
-def _renderer(name: str) -> Renderer:
-    renderer = renderers.get(name)
-    if renderer is None:
-        raise UsageError(f"there is no format `{name}`", code="P6002")
-    return renderer
-
-
-def _write_reports(report: RunReport, folder: Path) -> None:
-    make_named_folder(folder)
-    render = _renderer("json")
-    for index, suite in enumerate(report.head.suites):
-        chunks = render(report.single_suite(index), RenderOptions())
-        write_whole(folder / f"{suite.suite}.json", chunks)
-
-
-def _summary(report: RunReport) -> str:
-    counts = [subject.counts for suite in report.head.suites for subject in suite.subjects]
-    passed = sum(one.passed for one in counts)
-    rows = sum(one.rows for one in counts)
-    return f"{report.head.verdict.upper()}  {passed} of {rows} rows passed"

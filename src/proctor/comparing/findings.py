@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
-from proctor.comparing.indexing import CaseFacts, UnitCount, UnitName
+from proctor.comparing.indexing import CaseFacts, UnitCount, UnitName, Units
 from proctor.evidence.differences import (
     difference_interval,
     mcnemar_p,
@@ -17,7 +17,7 @@ from proctor.evidence.differences import (
 from proctor.evidence.flags import Family
 from proctor.evidence.labels import Pair, is_hard, label_of, too_few
 from proctor.evidence.tables import Counted
-from proctor.records import Outcome
+from proctor.records import Outcome, PassRate
 from proctor.records.comparison import (
     CaseChange,
     Label,
@@ -28,6 +28,7 @@ from proctor.records.comparison import (
     UnitComparison,
     UnitRows,
 )
+from proctor.statistics import effective_rows, wilson_interval
 
 _ORDER = {label: place for place, label in enumerate(Label)}
 
@@ -116,13 +117,17 @@ class SubjectFindings:
         self._added: list[str] = []
         self._recovered: list[CaseChange] = []
         self._listed: list[_Listed] = []
+        self._met: dict[Units, int] = {}
+        self._added_units: dict[Units, int] = {}
 
     def add(self, case: str, facts: CaseFacts) -> None:
         """Compare the next case of the candidate with the baseline's."""
+        self._added_units[facts.units] = self._added_units.get(facts.units, 0) + 1
         before = self._index.pop(case, None)
         if before is None:
             self._added.append(case)
             return
+        self._met[before.units] = self._met.get(before.units, 0) + 1
         if before.expected != facts.expected:
             self.changed.append(case)
             return
@@ -149,6 +154,12 @@ class SubjectFindings:
         """Take what is left of the baseline as cases that are not there any more."""
         self.removed += self._index
         self._index = {}
+
+    def leave_out_rest(self) -> None:
+        """Leave what is left of the baseline out, and take the rates of what was added only."""
+        self._index = {}
+        if self.is_compared:
+            self._rates = Rates(baseline=_rate_over(self._met), now=_rate_over(self._added_units))
 
     def _add_units(
         self, case: str, before: dict[UnitName, UnitCount], now: dict[UnitName, UnitCount]
@@ -258,3 +269,25 @@ def _single_rows(family: Family) -> SingleRows | None:
         return None
     worse, better = family.get(Counted(1, 1, 0, 1), 0), family.get(Counted(0, 1, 1, 1), 0)
     return SingleRows(sum(family.values()), worse, better, mcnemar_p(worse, better))
+
+
+def _rate_over(cases: Mapping[Units, int]) -> PassRate:
+    """The pass rate over some cases, as reports have it of all."""
+    units: dict[tuple[int, int], int] = {}
+    is_repeated = False
+    for named, count in cases.items():
+        for name, rows in named:
+            if name.expectation is None:
+                counted = (rows.passed, rows.measured)
+                units[counted] = units.get(counted, 0) + count
+                is_repeated = is_repeated or rows.planned > 1
+    passed = sum(each * count for (each, _), count in units.items())
+    measured = sum(each * count for (_, each), count in units.items())
+    return PassRate(
+        passed=passed,
+        measured=measured,
+        rate=passed / measured if measured else None,
+        interval=wilson_interval(
+            passed, measured, rows=effective_rows(units) if is_repeated else None
+        ),
+    )

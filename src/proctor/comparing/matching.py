@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -84,6 +84,29 @@ def pair_subjects(
     )
 
 
+def require_matches(
+    before: Collection[ComparedSubject],
+    now: Collection[ComparedSubject],
+    matches: Sequence[NamePair],
+) -> None:
+    """Refuse matches that would name nothing, before there is a report of now.
+
+    Args:
+        before: The subjects of the baseline.
+        now: The subjects that are going to be compared with them.
+        matches: Names that changed between the two.
+
+    Raises:
+        UsageError: P6002 as `pair_subjects`.
+    """
+    _renames(before, now, matches)
+
+
+def subjects_of(head: ReportHead) -> list[ComparedSubject]:
+    """The subjects of a report, in its order."""
+    return list(_places(head))
+
+
 def _places(head: ReportHead) -> dict[ComparedSubject, Place]:
     places = (
         Place(suite, subject)
@@ -94,7 +117,9 @@ def _places(head: ReportHead) -> dict[ComparedSubject, Place]:
 
 
 def _renames(
-    before: Iterable[ComparedSubject], now: Iterable[ComparedSubject], matches: Sequence[NamePair]
+    before: Collection[ComparedSubject],
+    now: Collection[ComparedSubject],
+    matches: Sequence[NamePair],
 ) -> dict[str, dict[str, str]]:
     """For suites, prompts and models: the old name and the new one."""
     renamed: dict[str, dict[str, str]] = {part: {} for part in _PARTS}

@@ -43,7 +43,11 @@ class Compared(Struct, frozen=True):
 
 
 def compare_reports(
-    baseline: ReportCases, candidate: ReportCases, *, matches: Sequence[NamePair] = ()
+    baseline: ReportCases,
+    candidate: ReportCases,
+    *,
+    matches: Sequence[NamePair] = (),
+    is_selection: bool = False,
 ) -> Compared:
     """Compare two reports case by case; both are read to their end, the baseline first.
 
@@ -53,6 +57,8 @@ def compare_reports(
         baseline: The report of before.
         candidate: The report of now.
         matches: Names that changed between the two.
+        is_selection: Whether the candidate ran a selection only: then what it does not have is left
+            out of the baseline as well, also of its pass rates.
 
     Raises:
         UsageError: P6002 when a match names nothing.
@@ -68,11 +74,14 @@ def compare_reports(
         if found is not None:
             found.add(case.id, reader.facts(suite, case))
     for place, found in findings.items():
-        if now.partial or _subject(now, place).counts.not_run:
+        if is_selection:
+            found.leave_out_rest()
+        elif now.partial or _subject(now, place).counts.not_run:
             found.add_not_run()
         else:
             found.add_removed()
-    subjects = [*findings.values(), *_removed(pairing, before, index)]
+    removed = () if is_selection else _removed(pairing, before, index)
+    subjects = [*findings.values(), *removed]
     family, pairs, one_answer = _totals(subjects)
     return Compared(
         baseline=before,
@@ -81,7 +90,10 @@ def compare_reports(
         family=family,
         pairs=pairs,
         one_answer=one_answer,
-        drift=[each for pair in pairing.pairs for each in _drift(before, now, *pair)],
+        # The head counts categories over all cases of the baseline.
+        drift=[]
+        if is_selection
+        else [each for pair in pairing.pairs for each in _drift(before, now, *pair)],
         warnings=[
             *_other_data(before, now, pairing, subjects),
             *_caveats(before, lacks_answers=index.lacks_answers or reader.lacks_answers),

@@ -226,7 +226,7 @@ class JudgeSetup(Struct, frozen=True, kw_only=True):
         panel: Several models, one run of each, instead of `model` and `runs`.
         runs: How often one model judges each answer.
         params: Sent to the judges, over those of the rubric.
-        skip_after_failure: Whether an answer that failed another check is not judged.
+        skip_after_failure: Whether an answer whose row has failed already is not judged.
     """
 
     model: str | None = None

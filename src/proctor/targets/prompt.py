@@ -8,9 +8,9 @@ from pathlib import Path
 from proctor.canonical import digest
 from proctor.contracts import answer_schema, with_defaults
 from proctor.project_code import not_allowed
-from proctor.records import Case, JsonObject, Message, Request, Subject
+from proctor.records import Case, JsonObject, Message, Part, Request, Subject
 from proctor.targets.python_prompt import MessageFunction, message_function
-from proctor.templates import Part, render
+from proctor.templates import render
 
 
 class PromptTarget:

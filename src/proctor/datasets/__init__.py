@@ -1,0 +1,1 @@
+"""Datasets by themselves, without a suite: opened, written, counted, split."""

@@ -1,0 +1,1 @@
+"""Making datasets of what other programs have written."""

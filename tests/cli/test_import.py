@@ -133,6 +133,11 @@ def test_values_that_are_none_of_these_come_out_as_they_were(samples):
     assert isinstance(cases[0]["inputs"]["float"], float)
 
 
+def test_a_placeholder_that_a_later_record_has_is_not_given_to_another_value(samples):
+    _, cases = samples({"q": MAIL}, {"q": "[EMAIL-1] wrote"})
+    assert [one["inputs"]["q"] for one in cases] == ["[EMAIL-2]", "[EMAIL-1] wrote"]
+
+
 def test_parts_are_mapped(samples):
     record = {"nr": 7, "body": {"text": "hi"}, "label": "x", "kind": "k", "other": 1}
     options = ["--map", "inputs.message=/body/text", "--map", "metadata.kind=kind"]

@@ -13,6 +13,7 @@ from proctor.records import Json, encode_json
 from proctor.records.history import StoredRun
 from proctor.rendering.escaping import terminal_line, terminal_text
 from proctor.rendering.wording import money_text, share_text, shortened
+from proctor.rendering.xml_text import xml_text
 
 DASH = "-"
 _NAME_LENGTH = 80
@@ -134,7 +135,7 @@ def render_history_svg(runs: Sequence[StoredRun]) -> bytes:
         colour = _COLOURS[number % len(_COLOURS)]
         parts += _line(found, places, colour)
         y = _TOP + _HEIGHT + _LINE * (number + 2)
-        said = escape(shortened(name, 2 * _NAME_LENGTH))
+        said = escape(xml_text(name[: 2 * _NAME_LENGTH]))
         parts.append(f'<text x="{_LEFT}" y="{y}" fill="{colour}">{said}</text>')
     return _lines([*parts, "</svg>"])
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from proctor.protocols import Cases, Report
 from proctor.records import CaseResult, Outcome, RenderOptions, SubjectReport, SuiteReport
-from proctor.rendering.escaping import terminal_line, terminal_text
+from proctor.rendering.escaping import terminal_line
 from proctor.rendering.wording import (
     case_findings,
     finding_lines,
@@ -21,6 +21,7 @@ from proctor.rendering.wording import (
     threshold_text,
     warned_checks,
 )
+from proctor.rendering.xml_text import xml_text
 
 _CHUNK_LINES = 500
 _LINES_OF_A_CASE = 20
@@ -31,7 +32,6 @@ _ELEMENTS = {
     Outcome.UNMEASURED: "skipped",
 }
 
-_ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _ATTACHMENT = re.compile(r"\[(?=\[ATTACHMENT\|)", re.IGNORECASE)
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
 
@@ -138,5 +138,5 @@ def _case(case: CaseResult, group: str, options: RenderOptions) -> Iterator[str]
 
 def _text(text: str) -> str:
     """Data as the text of an element or the value of an attribute."""
-    safe = _ATTACHMENT.sub("[ ", _ILLEGAL.sub("\ufffd", terminal_text(text)))
+    safe = _ATTACHMENT.sub("[ ", xml_text(text))
     return safe.translate(_ENTITIES)

@@ -11,7 +11,7 @@ from proctor.records.history import StoredRun
 from proctor.rendering.figures import render_history, render_history_json, render_history_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
-HOSTILE = '<script>&"\x1b[2J\u202e::error'
+HOSTILE = '<script>&"\x1b[2J\u202e::error\uffff'
 
 
 def a_run(day, passed, *, measured=2, suite="reviews", **changes):
@@ -66,4 +66,5 @@ def test_names_are_data(render):
     assert "\x1b" not in text
     assert "\u202e" not in text
     assert ("<script>" in text) is (render is render_history)
+    assert render is render_history or len(etree.fromstring(text.encode()))
     assert not any(line.startswith("::") for line in text.splitlines())

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from live_support import LiveProject
 from support import EXAMPLES, Project, proctor
 
 REFUND = EXAMPLES / "support-refund"
@@ -369,3 +370,17 @@ def test_a_report_in_a_folder_that_others_may_write_is_not_used(quiz):
         assert (result.code, "P6805: `.proctor/` is not a private" in result.err) == (2, True)
     folder.chmod(0o700)
     assert quiz.proctor("run", "--baseline", ".proctor/report.json").code == 0
+
+
+def test_a_live_run_is_compared_by_what_chance_explains(tmp_path):
+    """One answer of two is another now; strictly that is a regression, by chance it is none."""
+    live = LiveProject(tmp_path)
+    live.named_cases("one", "two")
+    live.script(live.says_yes())
+    live.proctor("run", "--cache", "off", "--format", "json", "--out", "before.json")
+    live.script({"case": "two", "text": '{"label": "no"}'}, live.says_yes())
+    asked = ("--cache", "off", "--baseline", "before.json", "--fail-on-regression")
+    live.write("evals/quiz.eval.yaml", "thresholds: {passRate: 0.5}\n" + SUITE)
+    noisy = live.proctor("run", *asked)
+    assert (noisy.code, "gates (noise-aware)" in noisy.text) == (0, True)
+    assert live.proctor("run", *asked, "--strict").code == 1

@@ -176,7 +176,7 @@ class TestFailedIn:
         [
             (None, "cannot be read: no such file"),
             ("nonsense", "is not JSON"),
-            ('{"schema": "proctor.report.v9"}', "is not a report of the format"),
+            ('{"schema": "proctor.report.v9"}', "which is newer than this Proctor"),
             ('{"schema": "proctor.report.v1", "suites": 1}', "is not a report"),
         ],
     )

@@ -58,11 +58,12 @@ class CompareOptions(Struct, frozen=True, kw_only=True):
 @out_option
 @click.option("--all", is_flag=True, help="Show every case, not only the first 20.")
 def command(**given: Any) -> int:  # noqa: ANN401 - click hands over every option by name
-    """Compare two JSON reports, case by case; no project is needed.
+    """Compare two reports, case by case.
 
-    Cases are matched by suite, prompt, model and id. With single replayed rows every change counts;
-    where rows were repeated or asked live, what chance explains does not. Exit code 0: compared,
-    whatever came out, unless an option says otherwise; 2: a report cannot be used.
+    Both are JSON, and no project is needed. Cases are matched by suite, prompt, model and id. With
+    single replayed rows every change counts; where rows were repeated or asked live, what chance
+    explains does not. Exit code 0: compared, whatever came out, unless an option says otherwise; 2:
+    a report cannot be used.
     """
     asked = ComparingOptions.taken_from(given)
     options = CompareOptions(**given)

@@ -30,10 +30,10 @@ Examples:
 @shape_option
 @out_option
 def command(reports: tuple[Path, ...], cwd: Path | None, format_: str, out: Path | None) -> int:
-    """Show what the answers and judges of JSON reports cost, by suite and subject.
+    """Show what the answers and judges of reports cost.
 
-    Costs are those of when the answers were recorded. A repeat is green when every measured row of
-    it passed. A dash stands for what is not known. No project is needed.
+    By suite and subject, as it was when the answers were recorded. A repeat is green when every
+    measured row of it passed. A dash stands for what is not known. No project is needed.
     """
     output = Output()
     paths = [from_start(cwd, report) for report in reports]

@@ -37,9 +37,10 @@ _RENDERERS = {"json": render_history_json, "svg": render_history_svg, "text": re
 )
 @out_option
 def command(suite: str | None, cwd: Path | None, format_: str, out: Path | None) -> int:
-    """Show the pass rate and the cost of earlier runs, oldest first.
+    """Show the pass rate and the cost of earlier runs.
 
-    Live runs are always kept, others with `proctor run --store`; both on this machine only.
+    The oldest is first. Live runs are always kept, others with `proctor run --store`; both on this
+    machine only.
     """
     output = Output()
     store = RunStore(project_config(cwd, {}).root)

@@ -30,10 +30,11 @@ Examples:
 @out_option
 @click.option("--all", "all_", is_flag=True, help="Show every case, not only the first 20.")
 def command(report: Path, cwd: Path | None, format_: str, out: Path | None, all_: bool) -> int:
-    """Render a stored JSON report again; no project is needed.
+    """Render a stored report again.
 
-    A report is somebody's claim: its counts, rates and verdict are worked out again from its rows,
-    and one that says something else is refused. The exit code is 0 whatever the verdict.
+    It is JSON, and no project is needed. A report is somebody's claim: its counts, rates and
+    verdict are worked out again from its rows, and one that says something else is refused. The
+    exit code is 0 whatever the verdict.
     """
     output = Output()
     path = from_start(cwd, report)

@@ -236,8 +236,9 @@ def live_session(project, script, *, suites=(), repeats=None, selection=None, **
     config = load_config(project.root, is_root=True, flags={}, environ={})
     with closing(load_exam(config, suites, repeats=repeats)) as exam:
         selected = select(exam, selection or Selection())
+        folder = "evals/cassettes"
         session = LiveSession(
-            CassetteFolder(project.root, project.root, "evals/cassettes", "evals/cassettes"),
+            CassetteFolder(project.root, project.root, folder, folder, options.pop("option", "")),
             [(one.suite, one.plan) for one in selected],
             means=Means(
                 providers={"local": ScriptedProvider(script, clock=clock)},

@@ -90,6 +90,17 @@ class ProviderConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             raise ValueError(f"`structured_output` {wrong} does not go with kind {self.kind}")
 
 
+_KEY_VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
+
+
+def is_key_variable(text: str) -> bool:
+    """Whether a text is taken for the name of a variable that holds a key, like `GATEWAY_KEY`.
+
+    Keys are spelled in other ways: what is none of these may be one, and is never shown.
+    """
+    return _KEY_VARIABLE.fullmatch(text) is not None
+
+
 _BUILT_IN = {
     "anthropic": ProviderConfig(kind="anthropic"),
     "openai": ProviderConfig(kind="openai"),

@@ -38,7 +38,7 @@ class ExitCode(IntEnum):
     FAULT = 70
     """A fault of Proctor itself."""
     INTERRUPTED = 130
-    """Stopped from the keyboard."""
+    """Stopped from the keyboard, or told to end."""
 
 
 class ProctorError(Exception):

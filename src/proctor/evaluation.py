@@ -55,8 +55,10 @@ def select(exam: Exam, selection: Selection) -> list[SelectedSuite]:
     """The suites of an exam with what was selected of them; suites without any are left out.
 
     Raises:
-        UsageError: P6001 when nothing is selected, P6102 when a suite has too many rows.
+        UsageError: P6001 when nothing is selected, or something that was asked for fits nothing;
+            P6102 when a suite has too many rows.
     """
+    _require_fits(exam, selection)
     selected: list[SelectedSuite] = []
     for suite in exam.suites:
         name = suite.definition.name
@@ -81,6 +83,22 @@ def select(exam: Exam, selection: Selection) -> list[SelectedSuite]:
             else "loosen the selection; `proctor lint` counts what there is",
         )
     return selected
+
+
+def _require_fits(exam: Exam, selection: Selection) -> None:
+    """Refuse what fits nothing: beside something that fits, nobody would notice it."""
+    datasets = [suite.dataset for suite in exam.suites]
+    subjects = [one.target.subject for suite in exam.suites for one in suite.subjects]
+    raise_all(
+        [
+            UsageError(
+                f"`--{miss.option} {miss.value}` fits {miss.fits}",
+                code="P6001",
+                hint=miss.hint or "mend it, or leave it out; `proctor lint` counts what there is",
+            )
+            for miss in selection.misses(datasets, subjects)
+        ]
+    )
 
 
 def evaluate(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -195,15 +197,37 @@ class LiveSession:
             if not self._loop.is_closed:
                 self._loop.run(self._close_providers())
             for name, kept in self._kept.items():
+                received: dict[str, Line] = {}
                 try:
                     received = dict(read_log(kept.log.path))
                     if received:
                         rewrite_cassette(self._folder, name, new=received)
                 except ProctorError as problem:
-                    problems.append(problem)
+                    problems += self._not_stored(problem, name, len(received))
                 else:
                     kept.log.path.unlink()
         raise_all(problems)
+
+    def _not_stored(
+        self, problem: ProctorError, suite: str, answers: int
+    ) -> Iterator[ProctorError]:
+        """The same problems, which also say where the answers are and how they get out of there."""
+        if not answers:
+            yield from problem.problems()
+            return
+        place = self.run.recorded(suite).parent.relative_to(self._folder.project)
+        # `recover` knows the project's own cassettes only.
+        command = f"proctor cassette recover {suite}"
+        if self._folder.option:
+            command = f"proctor run {suite} --cache record{self._folder.option}"
+        for one in problem.problems():
+            first = "make room" if one.code == "P6004" else one.hint or "mend it"
+            yield type(one)(
+                f"{one.message}; answers kept in `{place}/`: {answers}",
+                code=one.code,
+                hint=f"{first}, then `{command}` stores them",
+                where=one.where,
+            )
 
     async def _close_providers(self) -> None:
         for provider in self._means.providers.values():
@@ -333,13 +357,22 @@ def _answered(reply: Reply, *, recording: str | None) -> Answered:
     return Answered(reply.answer, recording, reply.usage, reply.cost_usd, reply.latency_ms)
 
 
-def recover(folder: CassetteFolder, suite: ReadySuite, plan: Plan) -> int:
+class Recovered(NamedTuple):
+    """What came of recovering a suite.
+
+    Args:
+        taken: How many recordings are in the cassette now.
+        held_back: How many are not, by the file that they stay in.
+    """
+
+    taken: int
+    held_back: dict[Path, int]
+
+
+def recover(folder: CassetteFolder, suite: ReadySuite, plan: Plan) -> Recovered:
     """Bring what killed runs received of a suite into its cassette.
 
     Only recordings of calls that the plan makes are taken; the rest stays where it is.
-
-    Returns:
-        How many recordings were taken.
 
     Raises:
         ProctorError: P6403 or P6404 when a log or the cassette is damaged; nothing changed then.
@@ -347,7 +380,7 @@ def recover(folder: CassetteFolder, suite: ReadySuite, plan: Plan) -> int:
     name = suite.definition.name
     logs = unfinished(folder.project, name)
     if not logs:
-        return 0
+        return Recovered(0, {})
     lines = [(log, key, line) for log in logs for key, line in read_log(log)]
     keys = _keys_of_plan(folder, suite, plan, {key: line for _, key, line in lines})
     received: dict[str, Line] = {}
@@ -369,10 +402,11 @@ def recover(folder: CassetteFolder, suite: ReadySuite, plan: Plan) -> int:
             write_whole(log, [raw + b"\n" for raw in rest])
         else:
             log.unlink()
-    return len(received)
+    held_back = {log: len(rest) for log, rest in zip(logs, left, strict=True) if rest}
+    return Recovered(len(received), held_back)
 
 
-def recover_alone(folder: CassetteFolder, suite: ReadySuite, plan: Plan) -> int:
+def recover_alone(folder: CassetteFolder, suite: ReadySuite, plan: Plan) -> Recovered:
     """The same for a suite that is not being recorded; it is locked meanwhile.
 
     Raises:
@@ -380,7 +414,7 @@ def recover_alone(folder: CassetteFolder, suite: ReadySuite, plan: Plan) -> int:
     """
     name = suite.definition.name
     if not unfinished(folder.project, name):
-        return 0
+        return Recovered(0, {})
     lock = SuiteLock(folder.project, name)
     try:
         return recover(folder, suite, plan)

@@ -84,6 +84,7 @@ class ReportProof:
         self._head = head
         self._name = name
         self._where = where
+        self._require_something()
         self._require_distinct_subjects()
         self._suites = [self._suite(place, suite) for place, suite in enumerate(head.suites)]
 
@@ -124,6 +125,14 @@ class ReportProof:
             return _SuiteProof(suite)
         except ValueError as problem:
             raise self._contradiction(f"`suites[{place}].judge` {problem}") from None
+
+    def _require_something(self) -> None:
+        """A run of nothing makes no report, so nothing is what passed."""
+        if not self._head.suites:
+            raise self._contradiction("it has no suite")
+        for suite in self._head.suites:
+            if not suite.subjects:
+                raise self._contradiction(f"`{suite.suite}` has no subject")
 
     def _require_distinct_subjects(self) -> None:
         seen = set()
@@ -262,6 +271,8 @@ class _SubjectProof:
         for row in rows:
             if not 1 <= row.repeat <= self._repeats:
                 return f"has a repeat {row.repeat} of {self._repeats}"
+            if row.latency_ms is not None and row.latency_ms < 0:
+                return "has a row with a negative `latency_ms`"
             for check in row.checks:
                 if check.id not in self._checks:
                     return "has a check that `checks` does not count"

@@ -14,7 +14,7 @@ import stat
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, Literal, NamedTuple
 
 from proctor.errors import FileError, UsageError
 
@@ -138,13 +138,15 @@ def _open_component(
         raise
 
 
-def _regular(file: int, shown: str, where: str | None) -> BinaryIO:
+def _regular(
+    file: int, shown: str, where: str | None, mode: Literal["rb", "ab"] = "rb"
+) -> BinaryIO:
     kind = os.fstat(file).st_mode
     if not stat.S_ISREG(kind):
         os.close(file)
         what = "a folder" if stat.S_ISDIR(kind) else "a pipe or device"
         raise _unsafe(f"`{shown}` is {what}, not a file", where)
-    return os.fdopen(file, "rb")
+    return os.fdopen(file, mode)
 
 
 def _is_link(name: str | Path, directory: int | None) -> bool:
@@ -287,6 +289,21 @@ def append_inside(root: Path, relative: str, data: bytes) -> None:
         ) from error
 
 
+def append_named(path: Path, data: bytes) -> None:
+    """Add to the end of a file that is no link itself, after an empty line if it holds something.
+
+    It is made when it is not there. The folders above it are the caller's.
+
+    Raises:
+        FileError: P6805 for a link, pipe or device.
+        OSError: When it cannot be written.
+    """
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = _open_component(path, flags, None, path.name, None)
+    with _regular(descriptor, path.name, None, "ab") as file:
+        file.write(b"\n" + data if file.tell() else data)
+
+
 def reason_of(error: OSError) -> str:
     """Why the system refused, in its own words, without the path."""
     return (error.strerror or type(error).__name__).lower()
@@ -345,7 +362,7 @@ def write_whole(path: Path, chunks: Iterable[bytes]) -> None:
         UsageError: P6004 when it cannot be written.
     """
     try:
-        mode = _mode_to_write(path)
+        mode = mode_to_write(path)
         # Not made of the file's own name, which may be as long as a name can be.
         partial = path.with_name(f".proctor-{os.urandom(8).hex()}.partial")
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
@@ -358,7 +375,7 @@ def write_whole(path: Path, chunks: Iterable[bytes]) -> None:
             partial.unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise _unwritten(path, error) from error
+        raise unwritten(path, error) from error
 
 
 def write_new(path: Path, chunks: Iterable[bytes]) -> None:
@@ -374,7 +391,7 @@ def write_new(path: Path, chunks: Iterable[bytes]) -> None:
             f"`{path}` exists already", code="P6004", hint="name a new file; nothing was written"
         ) from None
     except OSError as error:
-        raise _unwritten(path, error) from error
+        raise unwritten(path, error) from error
     try:
         write_whole(path, chunks)
     except BaseException:
@@ -382,7 +399,8 @@ def write_new(path: Path, chunks: Iterable[bytes]) -> None:
         raise
 
 
-def _unwritten(path: Path, error: OSError) -> UsageError:
+def unwritten(path: Path, error: OSError) -> UsageError:
+    """The problem of a file that the system did not let be written."""
     return UsageError(
         f"`{path}` cannot be written: {reason_of(error)}",
         code="P6004",
@@ -390,7 +408,13 @@ def _unwritten(path: Path, error: OSError) -> UsageError:
     )
 
 
-def _mode_to_write(path: Path) -> int:
+def mode_to_write(path: Path) -> int:
+    """The mode of a file that is about to be written whole.
+
+    Raises:
+        OSError: When nothing can be there.
+        UsageError: P6004 for a link, folder or device, which is left alone.
+    """
     try:
         mode = path.lstat().st_mode
     except FileNotFoundError:

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from proctor.protocols import CaseSource
 from proctor.records import Case, Subject
+from proctor.registry import did_you_mean
+
+
+class Miss(NamedTuple):
+    """What was asked for and is not there: the option, its value, what it fits, what was meant."""
+
+    option: str
+    value: str
+    fits: str
+    hint: str | None = None
 
 
 class Selection(Struct, frozen=True, kw_only=True):
@@ -55,6 +66,46 @@ class Selection(Struct, frozen=True, kw_only=True):
         if self._takes_every_case:
             return range(len(dataset))
         return list(self._fitting(suite, dataset, tiers))
+
+    def misses(self, datasets: Sequence[CaseSource], subjects: Sequence[Subject]) -> list[Miss]:
+        """The globs, tags, models and prompts that fit nothing, each looked at by itself.
+
+        Args:
+            datasets: The cases there are. They are read as long as a glob or tag fits none.
+            subjects: The subjects there are.
+        """
+        count = sum(len(dataset) for dataset in datasets)
+        globs, tags = self._without_case(datasets)
+        misses = [Miss("case", glob, f"0 of {count} cases") for glob in globs]
+        misses += [Miss("tag", tag, f"0 of {count} cases") for tag in tags]
+        refs = {subject.model.ref for subject in subjects}
+        prompts = {subject.prompt.id for subject in subjects}
+        for option, wanted, known in (
+            ("model", self.models, refs),
+            ("prompt", self.prompts, prompts),
+        ):
+            misses += [
+                Miss(
+                    option,
+                    name,
+                    f"0 of {len(subjects)} subjects",
+                    did_you_mean(name, sorted(known)),
+                )
+                for name in wanted
+                if name not in known
+            ]
+        return misses
+
+    def _without_case(self, datasets: Iterable[CaseSource]) -> tuple[list[str], list[str]]:
+        globs, tags = list(self.cases), list(self.tags)
+        for dataset in datasets:
+            for place in range(len(dataset)):
+                if not globs and not tags:
+                    return [], []
+                case = dataset.case(place)
+                globs = [glob for glob in globs if not fnmatchcase(case.id, glob)]
+                tags = [tag for tag in tags if tag not in case.tags]
+        return globs, tags
 
     @property
     def _takes_every_case(self) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from lxml import etree
 
@@ -44,6 +46,25 @@ def test_a_summary_that_cannot_be_written_is_said_and_changes_no_verdict(project
     assert result.code == 1
     assert result.text.startswith("### Proctor: tests\n")
     assert "the step summary cannot be written: no such file or directory" in result.err
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (os.mkfifo, "`summary.md` is a socket or device, not a file"),
+        (lambda path: path.symlink_to("target.md"), "goes through the link `summary.md`"),
+    ],
+    ids=["pipe", "link"],
+)
+def test_a_summary_that_is_no_regular_file_is_left_alone(project, make, said):
+    project.exam({"one": "yes"})
+    target = project.root / "target.md"
+    target.write_text("kept")
+    make(project.root / "summary.md")
+    result = run(project, "--format", "markdown", summary=project.root / "summary.md")
+    assert (result.code, target.read_text()) == (0, "kept")
+    assert "warning: the step summary cannot be written: " in result.err
+    assert said in result.err
 
 
 def test_junit_on_stdout_leaves_words_to_stderr(project):

@@ -233,7 +233,12 @@ class TestKilled:
 
     def test_only_what_the_plan_asks_for_is_taken(self, killed):
         killed.named_cases(*FIFTY[10:])
-        assert killed.proctor("cassette", "recover").text == "quiz  26 recordings recovered\n"
+        (log,) = killed.logs
+        assert killed.proctor("cassette", "recover").text == (
+            "quiz  26 recordings recovered\n"
+            f"    10 held back in {log.relative_to(killed.root)}: "
+            "the present plan does not ask for them\n"
+        )
         assert killed.stored_cases == FIFTY[10:36]
         killed.named_cases(*FIFTY)
         assert killed.proctor("cassette", "recover").text == "quiz  10 recordings recovered\n"
@@ -269,8 +274,17 @@ class TestKilled:
 
 
 class TestCtrlC:
-    @pytest.mark.parametrize("concurrency", [1, 4])
-    def test_once_lets_calls_in_flight_finish_and_stores_what_came(self, fifty, concurrency):
+    @pytest.mark.parametrize(
+        ("concurrency", "told"),
+        [
+            (1, [signal.SIGINT]),
+            (4, [signal.SIGINT]),
+            (4, [signal.SIGTERM]),
+            (4, [signal.SIGHUP]),
+            (4, [signal.SIGTERM, signal.SIGTERM, signal.SIGHUP]),
+        ],
+    )
+    def test_once_lets_calls_in_flight_finish_and_stores_what_came(self, fifty, concurrency, told):
         fifty.script(
             *(fifty.says_yes(case=name) for name in FIFTY[:10]),
             *(fifty.says_yes(case=name, latency_ms=500) for name in FIFTY[10:20]),
@@ -279,10 +293,11 @@ class TestCtrlC:
         arguments = ["--cache", "record", "--concurrency", str(concurrency), "--format", "json"]
         with fifty.started("run", *arguments, "--exit-zero") as running:
             running.until_received(10)
-            running.send(signal.SIGINT)
+            for number in told:
+                running.send(number)
             result = running.wait()
         assert result.code == 130
-        assert "stopping: calls in flight have 10 s; Ctrl-C again stops now" in result.err
+        assert result.err.count("stopping: calls in flight have 10 s; Ctrl-C again stops now") == 1
         assert "`--cache record` continues" in result.err
         done = len(fifty.stored)
         assert 10 <= done < 50
@@ -309,6 +324,20 @@ class TestCtrlC:
         assert fifty.proctor("cassette", "recover").code == 0
         assert fifty.proctor("cassette", "verify").code == 0
         assert fifty.stored_cases == FIFTY[:10]
+
+    def test_a_hangup_that_is_ignored_stays_ignored(self, project):
+        project.script(project.says_yes(latency_ms=300))
+        before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        try:
+            starting = project.started("run", "--cache", "record", "--concurrency", "1")
+            with starting as running:
+                running.until_received(1)
+                running.send(signal.SIGHUP)
+                result = running.wait()
+        finally:
+            signal.signal(signal.SIGHUP, before)
+        assert result.code == 0
+        assert project.stored_cases == ["one", "three", "two"]
 
     def test_a_run_that_is_not_recorded_says_so(self, fifty):
         fifty.script(fifty.says_yes(latency_ms=300))
@@ -341,6 +370,40 @@ class TestTwoAtOnce:
 
 
 class TestPlacesThatMustNotBeUsed:
+    @pytest.mark.parametrize("mode", ["replay", "record", "refresh", "off"])
+    @pytest.mark.parametrize(
+        "output",
+        [
+            ("--out", "missing/report.txt"),
+            ("--out", "proctor.toml/report.txt"),
+            ("--out", "evals"),
+            ("--out", "/dev/null"),
+            ("--out", "link"),
+            ("--report-dir", "proctor.toml"),
+            ("--report-dir", "proctor.toml/reports"),
+            ("--report-dir", "dangling"),
+            ("--report-dir", "reports"),
+        ],
+    )
+    def test_an_output_that_cannot_be_written_is_refused_before_any_row(
+        self, project, mode, output
+    ):
+        project.write("reports/quiz.json/in-the-way", "")
+        (project.root / "link").symlink_to("proctor.toml")
+        (project.root / "dangling").symlink_to("nowhere")
+        before = project.files()
+        result = project.proctor("run", "--cache", mode, *output)
+        assert (result.code, result.out) == (2, b"")
+        assert result.err.count("P6004: ") == 1
+        assert not (project.root / ".proctor").exists()
+        assert project.files() == before
+
+    def test_a_file_may_go_into_the_folder_that_is_made_for_reports(self, project):
+        result = project.record("--report-dir", "new/reports", "--out", "new/all.txt")
+        assert result.code == 0
+        assert (project.root / "new/all.txt").read_bytes() == result.out
+        assert (project.root / "new/reports/quiz.json").exists()
+
     @pytest.mark.parametrize("how", ["link", "open"])
     def test_a_folder_that_is_not_private_is_refused_before_any_call(self, project, how):
         folder = project.root / ".proctor"

@@ -110,12 +110,8 @@ def test_repeats_of_the_command_line_count_instead_of_the_suites(project):
 @pytest.mark.parametrize(
     "arguments",
     [
-        "--case zzz",
-        "--tag zzz",
         "--filter zzz",
         "--exclude quiz,mail",
-        "--model local/zzz",
-        "--prompt zzz",
         "--tag late --case lost",
         "--filter zzz --cache record",
         "--filter zzz --exit-zero",
@@ -127,6 +123,31 @@ def test_nothing_selected_is_refused_with_how_much_there_was(project, arguments)
     assert "P6001: 0 of 5 cases are selected" in result.err
     assert not (project.root / "report.txt").exists()
     assert not (project.root / ".proctor").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("--case zzz", "`--case zzz` fits 0 of 5 cases"),
+        ("--case late-1 --case lat-*", "`--case lat-*` fits 0 of 5 cases"),
+        ("--tag late --tag lat", "`--tag lat` fits 0 of 5 cases"),
+        ("--model local/tiny --model local/othr", "`--model local/othr` fits 0 of 4 subjects"),
+        ("--prompt answer --prompt zzz", "`--prompt zzz` fits 0 of 4 subjects"),
+        ("mail --case * --tag late", "`--tag late` fits 0 of 1 cases"),
+        ("quiz --prompt answer --prompt brief", "`--prompt brief` fits 0 of 2 subjects"),
+    ],
+)
+def test_what_fits_nothing_is_refused_also_beside_what_fits(project, arguments, said):
+    result = project.proctor("run", *arguments.split())
+    assert (result.code, result.out) == (2, b"")
+    assert f"P6001: {said}" in result.err
+    assert result.err.count("P6001: ") == 1
+
+
+def test_everything_that_fits_nothing_is_named_with_what_was_meant(project):
+    result = project.proctor("run", "--case", "zzz", "--tag", "yyy", "--model", "local/othr")
+    assert result.err.count("P6001: ") == 3
+    assert "did you mean `local/other`?" in result.err
 
 
 @pytest.mark.parametrize("first", ["0", "-1", "many"])

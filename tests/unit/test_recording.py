@@ -7,6 +7,7 @@ import json
 import os
 from collections import Counter
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -663,12 +664,45 @@ class TestClosing:
         with pytest.raises(CassetteError) as caught:
             run_live(project, script)
         assert caught.value.code == "P6403"
+        assert caught.value.where == "evals/cassettes/quiz.jsonl:1"
+        assert caught.value.message.endswith("/recorded/`: 3")
+        assert caught.value.hint.endswith(", then `proctor cassette recover quiz` stores them")
         assert (project.root / "evals/cassettes/quiz.jsonl").read_text() == "{\n"
         assert len(project.received()) == 3
         (project.root / "evals/cassettes/quiz.jsonl").unlink()
         run_live(project, calls := Calls())
         assert calls.made == []
         assert len(project.stored) == 3
+
+    @pytest.mark.parametrize(
+        ("option", "command"),
+        [
+            ("", "proctor cassette recover quiz"),
+            (" --cassettes other", "proctor run quiz --cache record --cassettes other"),
+        ],
+    )
+    def test_a_full_disk_leaves_word_of_what_is_kept_and_how_it_is_stored(
+        self, project, monkeypatch, option, command
+    ):
+        project.cassette(project.recording("other", YES))
+        before = project.stored
+
+        def full(*_):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        def script(request, call):
+            monkeypatch.setattr(Path, "replace", full)
+            return YES
+
+        with pytest.raises(UsageError) as caught:
+            run_live(project, script, option=option)
+        (log,) = project.logs
+        folder = log.parent.relative_to(project.root)
+        assert caught.value.code == "P6004"
+        assert "no space left on device" in caught.value.message
+        assert caught.value.message.endswith(f"; answers kept in `{folder}/`: 3")
+        assert caught.value.hint == f"make room, then `{command}` stores them"
+        assert project.stored == before
 
     def test_one_suite_that_cannot_be_stored_keeps_no_other_from_it(self, project):
         suite = (project.root / "evals/quiz.eval.yaml").read_text()

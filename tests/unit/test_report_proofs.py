@@ -210,6 +210,13 @@ def with_cases(one, change):
             ],
             "case `a` of `reviews` has a repeat 3 of 2",
         ),
+        (
+            lambda cases: [
+                cases[0] | {"rows": [row | {"latency_ms": -1} for row in cases[0]["rows"]]},
+                cases[1],
+            ],
+            "case `a` of `reviews` has a row with a negative `latency_ms`",
+        ),
         (lambda cases: cases[:1], "`suites[0].cache.replayed` is 4, its rows give 2"),
     ],
 )
@@ -217,6 +224,14 @@ def test_cases_and_rows_stand_once_in_their_order(load, change, said):
     message = refused(load, with_cases(made({"a": "pp", "b": "pf"}), change))
     assert message.startswith("`report.json` contradicts itself: ")
     assert said in message
+
+
+def test_a_report_of_nothing_is_no_pass(load):
+    value = value_of(made({"a": "p"}))
+    value["suites"][0]["subjects"] = []
+    assert refused(load, value).endswith("contradicts itself: `reviews` has no subject")
+    value["suites"] = []
+    assert refused(load, value).endswith("contradicts itself: it has no suite")
 
 
 def test_the_first_figure_that_differs_is_named_with_what_the_rows_give(load):

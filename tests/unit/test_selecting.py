@@ -19,6 +19,10 @@ CASES = [
     Case("[odd]*", {}),
 ]
 
+ANSWER_ON_TINY = SimpleNamespace(
+    model=SimpleNamespace(ref="local/tiny"), prompt=SimpleNamespace(id="answer")
+)
+
 
 class Dataset:
     path, sha256 = "cases.jsonl", "0" * 64
@@ -86,6 +90,31 @@ def test_no_case_is_read_to_take_them_all_and_none_beyond_the_first():
 
 
 @pytest.mark.parametrize(
+    ("selection", "missed"),
+    [
+        ({}, []),
+        ({"cases": ("late-*", "lost"), "tags": ("slow",)}, []),
+        ({"cases": ("late-*", "late", "")}, [("case", "late"), ("case", "")]),
+        ({"cases": ("Late-3",), "tags": ("late", "lat")}, [("tag", "lat")]),
+        ({"models": ("local/tiny", "local/")}, [("model", "local/")]),
+        ({"prompts": ("ans", "answer"), "first": 1}, [("prompt", "ans")]),
+        ({"include": ("zzz",), "tiers": ("zzz",)}, []),
+    ],
+)
+def test_each_of_them_that_fits_nothing_by_itself_is_missed(selection, missed):
+    misses = Selection(**selection).misses([Dataset()], [ANSWER_ON_TINY])
+    assert [(miss.option, miss.value) for miss in misses] == missed
+
+
+def test_no_more_cases_are_read_for_that_than_it_takes():
+    dataset = Dataset()
+    assert Selection(models=("local/tiny",)).misses([dataset], [ANSWER_ON_TINY]) == []
+    assert dataset.read == []
+    assert Selection(cases=("late-2",), tags=("slow",)).misses([dataset], []) == []
+    assert dataset.read == [0, 1]
+
+
+@pytest.mark.parametrize(
     ("selection", "takes"),
     [
         ({}, True),
@@ -99,10 +128,7 @@ def test_no_case_is_read_to_take_them_all_and_none_beyond_the_first():
     ],
 )
 def test_subjects_are_taken_by_prompt_and_model(selection, takes):
-    subject = SimpleNamespace(
-        model=SimpleNamespace(ref="local/tiny"), prompt=SimpleNamespace(id="answer")
-    )
-    assert Selection(**selection).takes_subject(subject) is takes
+    assert Selection(**selection).takes_subject(ANSWER_ON_TINY) is takes
 
 
 class TestOfAnExam:
@@ -132,7 +158,7 @@ class TestOfAnExam:
         assert self.selected(exam, include=("quiz",), first=1) == {"quiz": (["local/tiny"], 3)}
 
     @pytest.mark.parametrize(
-        "selection", [{"cases": ("zzz",)}, {"models": ("zzz",)}, {"include": ("zzz",)}]
+        "selection", [{"include": ("zzz",)}, {"exclude": ("o",)}, {"tiers": ("zzz",)}]
     )
     def test_nothing_at_all_is_refused_with_how_much_there_was(self, exam, selection):
         with pytest.raises(UsageError) as caught:

@@ -140,8 +140,13 @@ def recover_(suites: tuple[str, ...], cwd: Path | None) -> int:
     output = Output()
     with _work(cwd, suites) as work:
         for one in work.suites:
-            taken = recover_alone(work.folder, one.suite, one.plan)
-            output.line(f"{one.name}  {taken} recordings recovered")
+            found = recover_alone(work.folder, one.suite, one.plan)
+            output.line(f"{one.name}  {found.taken} recordings recovered")
+            for log, count in found.held_back.items():
+                output.line(
+                    f"    {count} held back in {log.relative_to(work.folder.project)}: "
+                    "the present plan does not ask for them"
+                )
     return ExitCode.OK
 
 

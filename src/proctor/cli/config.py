@@ -11,7 +11,7 @@ import msgspec
 
 from proctor.cli.output import Output
 from proctor.cli.project import cwd_option, project_config, shape_option
-from proctor.config import Config
+from proctor.config import Config, is_key_variable
 from proctor.errors import ExitCode
 from proctor.records import Json, encode_json
 
@@ -54,7 +54,20 @@ def command(format_: str, cwd: Path | None) -> int:
 def _values(config: Config) -> Iterator[tuple[str, Json, str]]:
     """Key, value and origin of everything that can be configured."""
     for key, value in msgspec.to_builtins(config.values).items():
-        yield key, value, config.origins[key]
+        yield key, _shown(value) if key == "providers" else value, config.origins[key]
+
+
+def _shown(providers: Json) -> Json:
+    """The providers without what may be a key that was written where none belongs."""
+    shown = {}
+    for name, provider in providers.items():
+        variable, url = provider["key_env"], provider["base_url"]
+        if variable is not None and not is_key_variable(variable):
+            variable = "[not the name of a variable]"
+        if url is not None and set(url) & set("@?#"):
+            url = "[a URL with a user name, a query or a fragment]"
+        shown[name] = {**provider, "key_env": variable, "base_url": url}
+    return shown
 
 
 def _leaves(place: str, value: Json) -> Iterator[tuple[str, Json]]:

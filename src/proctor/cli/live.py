@@ -32,6 +32,7 @@ from proctor.running.engine import GRACE_S, Stop
 from proctor.spending import PlannedCalls, planned_calls, require_cover
 from proctor.targets.prompt import PromptTarget
 
+_ENDING = (signal.SIGTERM, signal.SIGHUP)
 _CONTINUES = {
     CacheMode.RECORD: "what was received is stored; `--cache record` continues",
     CacheMode.REFRESH: "what was received is stored; `--cache refresh` asks for everything again",
@@ -96,8 +97,8 @@ def run_live(
 ) -> RunReport:
     """Ask for answers, record them, and make the report.
 
-    Ctrl-C once lets calls in flight finish for 10 seconds and keeps what came; twice stops now. The
-    report is also written into the run's folder.
+    Ctrl-C once, SIGTERM or SIGHUP lets calls in flight finish for 10 seconds and keeps what came;
+    Ctrl-C twice stops now. The report is also written into the run's folder.
     """
     clock, stop = Clock(), Stop()
     mode = CacheMode(options.cache)
@@ -112,7 +113,7 @@ def run_live(
     _say_where_keys_go(providers, output)
     rows = sum(one.plan.rows for one in selected)
     with (
-        _stopping_at_ctrl_c(stop, output, _CONTINUES[mode]),
+        _stopping_when_told(stop, output, _CONTINUES[mode]),
         open_progress(output, quiet=options.quiet, total=rows, clock=clock) as progress,
     ):
         session = LiveSession(
@@ -280,21 +281,30 @@ def _targets_to_ask(
 
 
 @contextmanager
-def _stopping_at_ctrl_c(stop: Stop, output: Output, stopped: str) -> Iterator[None]:
-    presses = 0
+def _stopping_when_told(stop: Stop, output: Output, stopped: str) -> Iterator[None]:
+    """Stop in good order at Ctrl-C, SIGTERM or SIGHUP, and at once when Ctrl-C follows.
+
+    The other two never stop at once: who ends a group of processes often sends them twice.
+    """
+    is_told = False
 
     def stop_once(number: int, frame: object) -> None:
-        nonlocal presses
-        presses += 1
-        if presses > 1:
-            raise KeyboardInterrupt
+        nonlocal is_told
+        if is_told:
+            if number == signal.SIGINT:
+                raise KeyboardInterrupt
+            return
+        is_told = True
         stop.request()
         output.note(f"stopping: calls in flight have {GRACE_S:g} s; Ctrl-C again stops now")
 
-    before = signal.signal(signal.SIGINT, stop_once)
+    # What is ignored, as under `nohup`, stays ignored.
+    heard = [signal.SIGINT, *(one for one in _ENDING if signal.getsignal(one) != signal.SIG_IGN)]
+    before = {one: signal.signal(one, stop_once) for one in heard}
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
-        if presses:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+        if is_told:
             output.note(f"stopped: {stopped}")

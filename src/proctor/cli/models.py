@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from proctor.cli.output import Output
 from proctor.cli.project import cwd_option, project_config, shape_option
-from proctor.config import Config, ProviderConfig, provider_config
+from proctor.config import Config, ProviderConfig, is_key_variable, provider_config
 from proctor.errors import ExitCode, ProctorError, UsageError, raise_all
 from proctor.loading.prompts import Prompts
 from proctor.loading.suites import find_suites, load_suite
@@ -141,7 +141,7 @@ def _key(provider: ProviderConfig) -> Key | None:
     if variable is None and is_official(provider):
         variable = KEY_VARIABLES[provider.kind]
     # What is no name of a variable may be the key itself, put there by mistake.
-    if variable is None or not (variable.isascii() and variable.isidentifier()):
+    if variable is None or not is_key_variable(variable):
         return None
     return Key(variable, bool(os.environ.get(variable)))
 

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import click
 
 from proctor.cli.output import Output
-from proctor.errors import UsageError
-from proctor.safe_io import reason_of, write_whole
+from proctor.errors import FileError, UsageError
+from proctor.safe_io import append_named, reason_of, write_whole
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -74,9 +74,9 @@ def _with_step_summary(chunks: Iterator[bytes], output: Output) -> Iterator[byte
         return chunks
     text = b"".join(chunks)
     try:
-        with Path(path).open("ab") as summary:
-            summary.write(b"\n" + text if summary.tell() else text)
-    except OSError as error:
+        append_named(Path(path), text)
+    except (OSError, FileError) as error:
         # What was rendered is not in danger, and neither is what the exit code says.
-        output.note(f"warning: the step summary cannot be written: {reason_of(error)}")
+        reason = error.message if isinstance(error, FileError) else reason_of(error)
+        output.note(f"warning: the step summary cannot be written: {reason}")
     return iter([text])

@@ -14,13 +14,14 @@ from proctor.cassettes import CacheMode
 from proctor.cli.asking_options import asking_options, run_suites
 from proctor.cli.comparing_options import ComparingOptions
 from proctor.cli.output import Output
+from proctor.cli.outputs import check_named_folder, check_whole
 from proctor.cli.printing import keep_inputs
 from proctor.cli.project import cassette_folder, cwd_option, project_config
 from proctor.cli.run_options import RunOptions, run_options
-from proctor.cli.run_result import gated_tiers, judge_run, renderer, show
+from proctor.cli.run_result import gated_tiers, judge_run, renderer, report_file, show
 from proctor.config import Config
 from proctor.errors import ExitCode, ReportError
-from proctor.evaluation import select
+from proctor.evaluation import SelectedSuite, select
 from proctor.pipeline import Exam, load_exam
 from proctor.records import RenderOptions
 from proctor.replaying import Recorder
@@ -70,8 +71,7 @@ def command(**given: Any) -> int:  # noqa: ANN401 - click hands over every optio
 
             dry_run(options, selected, folder=folder, config=config, output=output)
             return ExitCode.OK
-        if options.out is not None:
-            _keep_inputs(options.path(options.out), exam, folder)
+        _check_outputs(options, exam, selected, folder)
         if baseline is not None:
             baseline.require_matches(selected)
         report = run_suites(
@@ -123,6 +123,26 @@ def _baseline(options: RunOptions, config: Config) -> Baseline | None:
     if options.out is not None:
         keep_inputs(options.path(options.out), [baseline.path])
     return baseline
+
+
+def _check_outputs(
+    options: RunOptions, exam: Exam, selected: Sequence[SelectedSuite], folder: CassetteFolder
+) -> None:
+    """Refuse, before anything is run, outputs that could not be written after it.
+
+    Raises:
+        UsageError: P6004 for a file or folder that cannot be written, or that the run reads.
+    """
+    reports = None if options.report_dir is None else options.path(options.report_dir)
+    if reports is not None:
+        check_named_folder(reports)
+        for suite in selected:
+            check_whole(report_file(reports, suite.name), folder_comes=True)
+    if options.out is not None:
+        out = options.path(options.out)
+        comes = reports is not None and reports.resolve().is_relative_to(out.parent.resolve())
+        check_whole(out, folder_comes=comes)
+        _keep_inputs(out, exam, folder)
 
 
 def _keep_inputs(out: Path, exam: Exam, folder: CassetteFolder) -> None:

@@ -185,7 +185,12 @@ def _write_reports(report: RunReport, folder: Path) -> None:
     render = renderer("json")
     for index, suite in enumerate(report.head.suites):
         chunks = render(report.single_suite(index), RenderOptions())
-        write_whole(folder / f"{suite.suite}.json", chunks)
+        write_whole(report_file(folder, suite.suite), chunks)
+
+
+def report_file(folder: Path, suite: str) -> Path:
+    """Where `--report-dir` puts the report of a suite."""
+    return folder / f"{suite}.json"
 
 
 def _summary(report: RunReport) -> str:

@@ -206,7 +206,12 @@ class _Pending:
             text = decode_utf8(body)
         except JsonProblem as problem:
             text, spoiled = body.decode("utf-8", "replace"), problem
-        self._splitter.feed(text, end, line.number)
+        try:
+            self._splitter.feed(text, end, line.number)
+        except CsvProblem:
+            # In another encoding, quotes and line ends are not what they look like.
+            if spoiled is None:
+                raise
         if self._size + len(body) > MAX_CASE:
             self.is_large = True
         if self.is_large:

@@ -16,13 +16,14 @@ from proctor.strict_json import JsonProblem, decode_utf8
 def list_files(root: Path, folder: str, endings: tuple[str, ...]) -> list[str]:
     """Files below a folder of the project whose name has one of these endings, in path order.
 
-    Links are listed but not followed; hidden folders are passed over.
+    Links to files are listed; hidden folders are passed over.
 
     Returns:
         Paths relative to the root. Empty when there is no such folder.
 
     Raises:
-        FileError: P6805 when the folder is reached through a link, or one below cannot be read.
+        FileError: P6805 when the folder is reached through a link, or one below is a link or
+            cannot be read.
     """
     _refuse_links(root, folder)
     found: list[str] = []
@@ -31,6 +32,9 @@ def list_files(root: Path, folder: str, endings: tuple[str, ...]) -> list[str]:
     for current, folders, names in os.walk(root / folder, onerror=_refuse_unread):
         folders[:] = [name for name in folders if not name.startswith(".")]
         below = Path(current).relative_to(root)
+        for name in sorted(folders):
+            # What is behind it would be missing, and nobody would notice.
+            _refuse_links(root, (below / name).as_posix())
         found += [
             (below / name).as_posix()
             for name in (*names, *folders)

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from proctor.config import is_key_variable
 from proctor.errors import ProctorError, ProviderError, UsageError, raise_all
 from proctor.providers.hosts import OFFICIAL_HOSTS, Endpoint, label_of, parse_address
 from proctor.scrubbing import SECRETS, SHORTEST
@@ -18,8 +19,8 @@ from proctor.scrubbing import SECRETS, SHORTEST
 KEY_VARIABLES = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 """The variable that a kind of provider has its key in."""
 
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _OWN_HOSTS = {KEY_VARIABLES[kind]: host for kind, host in OFFICIAL_HOSTS.items()}
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class KeyRules(Struct, frozen=True):
@@ -43,7 +44,7 @@ class KeyRules(Struct, frozen=True):
         for text in allow_key:
             name, equals, address = text.partition("=")
             try:
-                if not (equals and _VARIABLE.fullmatch(name)):
+                if not (equals and _NAME.fullmatch(name)):
                     raise UsageError(
                         "`--allow-key` takes NAME=HOST or NAME=HOST:PORT",
                         code="P6002",
@@ -76,9 +77,9 @@ def key_variable(kind: str, key_env: str | None, endpoint: Endpoint, rules: KeyR
     if key_env is None:
         usual = KEY_VARIABLES[kind]
         return usual if rules.allows(usual, endpoint) else None
-    if not _VARIABLE.fullmatch(key_env):
+    if not is_key_variable(key_env):
         raise ProviderError(
-            "`key_env` is not the name of a variable",
+            "`key_env` is not the name of a variable: capitals, digits and at least one `_`",
             code="P6307",
             hint="write the name, like `GATEWAY_KEY`, never the key itself",
             where=where,

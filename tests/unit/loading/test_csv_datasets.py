@@ -383,8 +383,9 @@ def test_the_rules_of_a_suite_hold_for_rows_too(refused):
         ("cp1252", "2: P6101: the line is not UTF-8, but perhaps Latin-1 or Windows-1252"),
     ],
 )
-def test_another_encoding_is_refused_by_name(load, refused, encoding, problem):
-    data = "id,inputs.q\na,café\n".encode(encoding)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_another_encoding_is_refused_by_name(load, refused, encoding, problem, end):
+    data = f"id,inputs.q{end}a,café{end}".encode(encoding)
     assert refused(data) == [problem]
     assert load(data)[1][0].hint == "save the file as UTF-8"
 

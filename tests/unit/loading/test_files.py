@@ -64,22 +64,28 @@ class TestListing:
         for path in paths:
             assert read_document(root, path, error=SuiteError, code="P6201").value == {"a": 1}
 
-    def test_links_are_listed_but_not_followed(self, root, tmp_path):
+    def test_links_to_files_are_listed_but_not_followed(self, root, tmp_path):
         write(root, "evals/real/a.eval.yaml")
         write(tmp_path, "outside/b.eval.yaml")
-        (root / "evals" / "link").symlink_to(tmp_path / "outside")
-        (root / "evals" / "folder.eval.yaml").symlink_to(tmp_path / "outside")
         (root / "evals" / "file.eval.yaml").symlink_to(tmp_path / "outside" / "b.eval.yaml")
-        (root / "evals" / "real" / "loop").symlink_to("..")
+        (root / "evals" / "other").symlink_to(tmp_path / "outside" / "b.eval.yaml")
+        (root / "evals" / ".hidden").symlink_to(tmp_path / "outside")
         found = list_files(root, "evals", ENDINGS)
-        assert found == [
-            "evals/file.eval.yaml",
-            "evals/folder.eval.yaml",
-            "evals/real/a.eval.yaml",
-        ]
-        for path in found[:2]:
-            with pytest.raises(FileError, match="goes through the link"):
-                read_document(root, path, error=SuiteError, code="P6201")
+        assert found == ["evals/file.eval.yaml", "evals/real/a.eval.yaml"]
+        with pytest.raises(FileError, match="goes through the link"):
+            read_document(root, found[0], error=SuiteError, code="P6201")
+
+    @pytest.mark.parametrize("name", ["link", "link.eval.yaml", "real/link"])
+    @pytest.mark.parametrize("target", ["outside", "root/evals"])
+    def test_a_folder_below_that_is_a_link_is_refused(self, root, tmp_path, name, target):
+        write(root, "evals/real/a.eval.yaml")
+        write(tmp_path, "outside/b.eval.yaml")
+        (root / "evals" / name).symlink_to(tmp_path / target)
+        with pytest.raises(FileError) as caught:
+            list_files(root, "evals", ENDINGS)
+        assert (caught.value.code, caught.value.where) == ("P6805", f"evals/{name}")
+        link = name.rpartition("/")[2]
+        assert caught.value.message == f"`evals/{name}` goes through the link `{link}`"
 
     @pytest.mark.parametrize("folder", ["evals", "evals/deep", "evals/deep/er"])
     @pytest.mark.parametrize("target", ["/", "..", "nowhere", "."])

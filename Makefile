@@ -12,7 +12,7 @@ BENCH ?=
 BENCH_TYPED := bench/*.py bench/floors/*.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test coverage check format docs bench noise live wheel clean
+.PHONY: help setup demo test slow coverage check format docs bench noise live wheel clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,10 +27,13 @@ setup: $(STAMP) ## Make .venv with Proctor and its development tools
 demo: $(STAMP) ## Replay the example suite
 	$(BIN)/proctor run --cwd $(EXAMPLE)
 
-test: $(STAMP) ## Run every test that needs no network, with the branch coverage of what runs in them
-	$(BIN)/pytest -m "not live" --cov --cov-fail-under=80
+test: $(STAMP) ## Run the tests that need no network, with the branch coverage of what runs in them
+	$(BIN)/pytest --cov --cov-fail-under=80
 
-coverage: $(STAMP) ## The same with the programs that tests start; takes twice as long
+slow: $(STAMP) ## Run the tests that take more than a few seconds each
+	$(BIN)/pytest -m "slow and not live"
+
+coverage: $(STAMP) ## Run both, with the programs that tests start; takes several times as long
 	COVER_PROGRAMS=1 $(BIN)/pytest -m "not live" --cov
 
 check: $(STAMP) ## Lint, formatting, types and import layers

@@ -30,7 +30,7 @@ demo: $(STAMP) ## Replay the example suite
 test: $(STAMP) ## Run the tests that need no network, with the branch coverage of what runs in them
 	$(BIN)/pytest --cov --cov-fail-under=80
 
-slow: $(STAMP) ## Run the tests that take more than a few seconds each
+slow: $(STAMP) ## Run the tests that take long
 	$(BIN)/pytest -m "slow and not live"
 
 coverage: $(STAMP) ## Run both, with the programs that tests start; takes several times as long

@@ -9,6 +9,9 @@ import pytest
 from live_support import LiveProject
 from support import EXAMPLES, Project, proctor
 
+pytestmark = pytest.mark.slow
+"""Each test starts a program, and there are many of them."""
+
 REFUND = EXAMPLES / "support-refund"
 REGRESSED = ("--cassettes", "cassettes-regressed")
 BEFORE = "reports/baseline.json"

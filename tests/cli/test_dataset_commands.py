@@ -8,6 +8,9 @@ import pytest
 
 from support import proctor
 
+pytestmark = pytest.mark.slow
+"""Each test starts a program, and there are many of them."""
+
 CASES = [
     {"id": "a", "inputs": {"q": "where is it"}, "expected": {"label": "yes"}, "tags": ["x"]},
     {"id": "b", "inputs": {"q": "where is it"}, "expected": {"label": "no"}, "tags": ["y", "x"]},

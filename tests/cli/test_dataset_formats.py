@@ -10,6 +10,9 @@ import pytest
 
 from support import PROMPT, SUITE
 
+pytestmark = pytest.mark.slow
+"""Each test starts a program, and there are many of them."""
+
 PAGE = Path(__file__).parents[2] / "docs/datasets.md"
 
 BOM = b"\xef\xbb\xbf"

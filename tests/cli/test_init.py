@@ -17,6 +17,9 @@ from proctor.starter import project as starter
 from proctor.version import VERSION
 from support import proctor
 
+pytestmark = pytest.mark.slow
+"""Each test starts a program, and there are many of them."""
+
 FILES = [
     ".gitattributes",
     ".gitignore",

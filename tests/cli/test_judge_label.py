@@ -15,6 +15,9 @@ from labelled_support import LABELS, NAMES, LabelledProject, label
 from live_support import YES
 from support import Result
 
+pytestmark = pytest.mark.slow
+"""Each test starts a program, and there are many of them."""
+
 QUESTION = "pass, fail, skip, quit? [p/f/s/q] "
 
 

@@ -11,6 +11,9 @@ import pytest
 from proctor.canonical import digest
 from support import PROMPT, SUITE
 
+pytestmark = pytest.mark.slow
+"""Each test starts a program, and there are many of them."""
+
 OLD = "Old: {{input.question}}"
 OLD_BUNDLE = digest(
     {

@@ -17,6 +17,9 @@ import yaml
 from packet_support import Sealed
 from support import EXAMPLES, proctor
 
+pytestmark = pytest.mark.slow
+"""Each test starts a program, and there are many of them."""
+
 WIKI = EXAMPLES / "wiki-notes"
 README = (WIKI / "README.md").read_text(encoding="utf-8")
 RESPONSES = re.findall(r"^\| `([\w-]+)` \| ([012]) \| (.*) \|$", README, re.MULTILINE)

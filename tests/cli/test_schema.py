@@ -11,6 +11,9 @@ import yaml
 
 from support import EXAMPLES, proctor
 
+pytestmark = pytest.mark.slow
+"""Each test starts a program, and there are many of them."""
+
 NAMES = ["suite", "prompt", "dataset", "report", "comparison", "packet"]
 SUITE = {
     "prompt": "answer",

@@ -8,6 +8,9 @@ import pytest
 
 from live_support import rows_of
 
+pytestmark = pytest.mark.slow
+"""Each test starts a program, and there are many of them."""
+
 RIGHT = "assertions:\n  - {id: right, kind: equals, field: label}\n"
 CASES = {"late-1": ["late", "slow"], "late-2": ["late"], "lost": ["slow"], "odd": []}
 

@@ -8,6 +8,9 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.slow
+"""Each test starts a program, and there are many of them."""
+
 
 def shell(project, command):
     """Run a command line in which `proctor` stands for the program."""

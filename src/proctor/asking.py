@@ -119,7 +119,7 @@ class Desk:
             self._require_no_stop()
             try:
                 if self.means.budget is None:
-                    reply = await self._reply(request, call)
+                    reply = await self._reply(request, call, price)
                 else:
                     reply = await self._within(self.means.budget, request, call, price)
             except TryAgain as error:
@@ -127,7 +127,7 @@ class Desk:
                     slot.slow_down()
                 raise
             slot.went_well()
-        return replace(reply, cost_usd=_cost_usd(reply, price))
+        return reply
 
     async def _within(
         self, budget: Budget, request: Request, call: Call, price: ModelPrice
@@ -141,8 +141,8 @@ class Desk:
         try:
             self._require_no_stop()
             free = False
-            reply = await self._reply(request, call)
-            cost_usd = _cost_usd(reply, price)
+            reply = await self._reply(request, call, price)
+            cost_usd = reply.cost_usd
         except ProviderError as error:
             free = error.free
             raise
@@ -158,7 +158,7 @@ class Desk:
             self.means.progress.money(budget.spent_usd, budget.remaining_usd)
         return reply
 
-    async def _reply(self, request: Request, call: Call) -> Reply:
+    async def _reply(self, request: Request, call: Call, price: ModelPrice) -> Reply:
         assert self.provider is not None  # noqa: S101 - `ask` has looked
         clock, timeout_s = self.means.clock, self._limits.timeout_s
         started = clock.monotonic()
@@ -176,9 +176,12 @@ class Desk:
                 code="P6312",
                 hint="find out how the key got there, and replace it with a new one",
             )
-        if reply.latency_ms is None:
-            reply = replace(reply, latency_ms=round((clock.monotonic() - started) * 1_000, 1))
-        return reply
+        cost_usd, latency_ms = reply.cost_usd, reply.latency_ms
+        if cost_usd is None:
+            cost_usd = price.cost_usd(reply.usage, cache_written=reply.cache_written)
+        if latency_ms is None:
+            latency_ms = round((clock.monotonic() - started) * 1_000, 1)
+        return replace(reply, cost_usd=cost_usd, latency_ms=latency_ms)
 
     def _require_no_stop(self) -> None:
         if self.means.stop.requested:
@@ -215,9 +218,3 @@ def no_limit(request: Request) -> SuiteError:
         code="P6204",
         hint="write `maxTokens` beside the prompt's model, or among the suite's params",
     )
-
-
-def _cost_usd(reply: Reply, price: ModelPrice) -> float | None:
-    if reply.cost_usd is not None:
-        return reply.cost_usd
-    return price.cost_usd(reply.usage, cache_written=reply.cache_written)

@@ -384,25 +384,21 @@ def recover(folder: CassetteFolder, suite: ReadySuite, plan: Plan) -> Recovered:
     lines = [(log, key, line) for log in logs for key, line in read_log(log)]
     keys = _keys_of_plan(folder, suite, plan, {key: line for _, key, line in lines})
     received: dict[str, Line] = {}
-    left: list[list[bytes]] = []
-    for log in logs:
-        left.append([])
-        for whose, key, line in lines:
-            if whose != log:
-                continue
-            if key in keys:
-                received[key] = line
-            else:
-                left[-1].append(line.raw)
+    left: dict[Path, list[bytes]] = {log: [] for log in logs}
+    for log, key, line in lines:
+        if key in keys:
+            received[key] = line
+        else:
+            left[log].append(line.raw)
     if received:
         rewrite_cassette(folder, name, new=received)
-    for log, rest in zip(logs, left, strict=True):
+    for log, rest in left.items():
         if rest:
             # Without what was taken, which may be out of date when the rest is.
             write_whole(log, [raw + b"\n" for raw in rest])
         else:
             log.unlink()
-    held_back = {log: len(rest) for log, rest in zip(logs, left, strict=True) if rest}
+    held_back = {log: len(rest) for log, rest in left.items() if rest}
     return Recovered(len(received), held_back)
 
 

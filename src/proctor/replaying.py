@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from functools import partial
+from functools import cache, partial
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
@@ -116,6 +116,10 @@ Find = Callable[[str], Answered | None]
 """Looks up the recorded answer under a key."""
 
 
+def find_nothing(key: str) -> None:
+    """What is recorded for who asks for everything."""
+
+
 def subject_calls(
     subject: ReadySubject, dataset: Dataset, plan: Plan, find: Find
 ) -> Iterator[PlannedCall]:
@@ -132,7 +136,8 @@ def subject_calls(
     for place in plan.places:
         case = dataset.case(place)
         inputs = target.inputs_sha256(case)
-        worst = partial(_worst_answer, target, case)
+        # The same for every take, and worked out only when somebody wants to know.
+        worst = cache(partial(_worst_answer, target, case))
         for take in range(1, plan.repeats + 1):
             key = maker.key(inputs, take)
             yield PlannedCall(CallKind.ANSWER, target.subject, key, worst)
@@ -201,10 +206,6 @@ def subjects_to_ask(
 
 
 def _lacks_answers(subject: ReadySubject, selected: SelectedSuite, cassette: Cassette) -> bool:
-    maker = answer_keys(subject.target.subject)
-    for place in selected.plan.places:
-        inputs = subject.target.inputs_sha256(selected.suite.dataset.case(place))
-        for take in range(1, selected.plan.repeats + 1):
-            if maker.key(inputs, take) not in cassette:
-                return True
-    return False
+    calls = subject_calls(subject, selected.suite.dataset, selected.plan, find_nothing)
+    # Where nothing is found no judge's key is known, so those that are known are of answers.
+    return any(call.key is not None and call.key not in cassette for call in calls)

@@ -16,7 +16,8 @@ from proctor.planning import cost_of_tokens
 from proctor.providers.pricing import ModelPrice
 from proctor.records import CallKind
 from proctor.rendering.wording import money_text
-from proctor.replaying import PlannedCall, subject_calls
+from proctor.replaying import PlannedCall, find_nothing, subject_calls
+from proctor.sums import CostSum
 
 
 class Worst(Struct, frozen=True):
@@ -44,8 +45,8 @@ class PlannedCalls(Struct, frozen=True, kw_only=True):
         calls: How many calls they make.
         recorded: How many of those have a recording.
         to_make: How many a run in this mode makes.
-        worst: What the calls to make come to at most; None when nothing limits an answer, or
-            when messages are made by code that may not run.
+        worst: What the calls to make come to at most; None when nothing limits an answer, when
+            messages are made by code that may not run, or when nobody wants to know.
     """
 
     suite: str
@@ -62,7 +63,7 @@ def planned_calls(
     folder: CassetteFolder,
     selected: SelectedSuite,
     mode: CacheMode,
-    prices: Mapping[str, ModelPrice | None],
+    prices: Mapping[str, ModelPrice | None] | None,
 ) -> Iterator[PlannedCalls]:
     """Count the calls of a suite per model, without making any.
 
@@ -70,7 +71,8 @@ def planned_calls(
         folder: Where cassettes are.
         selected: What is to be run.
         mode: What would be asked for.
-        prices: By the reference of each model; None for one without a price.
+        prices: By the reference of each model; None for one without a price. None in place of all
+            of them when the worst case is of no interest, for which every request is made.
 
     Raises:
         ProctorError: P6403 or P6404 when the cassette cannot be used.
@@ -79,13 +81,16 @@ def planned_calls(
     with closing(cassette):
         raise_all(problems)
         reuses = mode in (CacheMode.REPLAY, CacheMode.RECORD)
-        find = cassette.find if reuses else _nothing
+        find = cassette.find if reuses else find_nothing
         counts: dict[tuple[CallKind, str], _Count] = {}
         for subject in selected.subjects:
             for call in subject_calls(subject, selected.suite.dataset, selected.plan, find):
-                model = call.subject.model.ref
-                count = counts.setdefault((call.kind, model), _Count(mode, prices.get(model)))
-                count.add(call, cassette)
+                place = call.kind, call.subject.model.ref
+                if place not in counts:
+                    counts[place] = _Count(mode)
+                is_made = counts[place].add(call, cassette)
+                if is_made and prices is not None:
+                    counts[place].add_worst(call.worst_tokens(), prices.get(place[1]))
         for (kind, model), count in counts.items():
             yield PlannedCalls(
                 suite=selected.name,
@@ -95,28 +100,23 @@ def planned_calls(
                 calls=count.calls,
                 recorded=count.recorded,
                 to_make=count.to_make,
-                worst=count.worst(),
+                worst=None if prices is None else count.worst(),
             )
-
-
-def _nothing(key: str) -> None:
-    """What a run that asks for everything finds."""
 
 
 class _Count:
     """Adds up the calls to one model."""
 
-    def __init__(self, mode: CacheMode, price: ModelPrice | None) -> None:
+    def __init__(self, mode: CacheMode) -> None:
         self.uses = self.calls = self.recorded = self.to_make = 0
         self._mode = mode
-        self._price = price
         self._keys: set[str] = set()
         self._input = self._output = 0
-        self._usd: list[float] | None = []
+        self._usd = CostSum()
         self._is_known = True
 
-    def add(self, call: PlannedCall, cassette: Cassette) -> None:
-        """Count one use of a call."""
+    def add(self, call: PlannedCall, cassette: Cassette) -> bool:
+        """Count one use of a call, and say whether it makes one."""
         self.uses += 1
         is_new = call.key is None or call.key not in self._keys
         if is_new:
@@ -126,28 +126,26 @@ class _Count:
             if call.key is not None:
                 self._keys.add(call.key)
         elif self._mode is not CacheMode.OFF:
-            return
+            return False
         if self._mode is CacheMode.REPLAY or (self._mode is CacheMode.RECORD and is_recorded):
-            return
+            return False
         self.to_make += 1
-        self._add_worst(call.worst_tokens())
+        return True
 
-    def _add_worst(self, tokens: tuple[int, int] | None) -> None:
+    def add_worst(self, tokens: tuple[int, int] | None, price: ModelPrice | None) -> None:
+        """Add what a call that is made comes to at most."""
         if tokens is None:
             self._is_known = False
             return
         self._input += tokens[0]
         self._output += tokens[1]
-        if self._price is None:
-            self._usd = None
-        elif self._usd is not None:
-            self._usd.append(cost_of_tokens(*tokens, self._price.dearest))
+        self._usd.add(None if price is None else cost_of_tokens(*tokens, price.dearest))
 
     def worst(self) -> Worst | None:
         """What all calls to make come to, None when that cannot be known."""
         if not self._is_known:
             return None
-        return Worst(self._input, self._output, None if self._usd is None else math.fsum(self._usd))
+        return Worst(self._input, self._output, None if self._usd.unknown else self._usd.known)
 
 
 def require_cover(calls: Sequence[PlannedCalls], limit_usd: float) -> None:

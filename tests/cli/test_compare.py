@@ -307,7 +307,7 @@ def test_the_report_of_a_live_run_is_proven_too(tmp_path, mode, more):
     live = LiveProject(tmp_path)
     live.named_cases("one", "two", "three", "four")
     live.cassette(*(live.recording(name, '{"label": "yes"}') for name in ("one", "two")))
-    live.script({"case": "four", "fault": 500}, live.says_yes())
+    live.script({"case": "four", "fault": 400}, live.says_yes())
     live.proctor("run", "--cache", mode, "--format", "json", "--out", "report.json", *more)
     stored = (tmp_path / "report.json").read_bytes()
     assert json.loads(stored)["suites"][0]["cache"]["live"] is True

@@ -3,6 +3,7 @@
 from contextlib import closing
 
 import pytest
+from msgspec.structs import replace
 
 from judged_support import PASS, RIGHT, TONE, Asked, JudgedProject
 from live_support import YES, run_live
@@ -17,6 +18,7 @@ from proctor.providers.pricing import ModelPrice
 from proctor.records import CallKind
 from proctor.selecting import Selection
 from proctor.spending import PlannedCalls, Worst, planned_calls, require_cover
+from proctor.targets.prompt import PromptTarget
 from rubric_prompts import SYSTEM, USER
 
 ANSWER, JUDGE = CallKind.ANSWER, CallKind.JUDGE
@@ -58,6 +60,24 @@ def plan(project, *given, **options):
     found = planned(project, *given, **options)
     assert [one.kind for one in found] == [ANSWER, JUDGE][: len(found)]
     return {one.kind: one for one in found}
+
+
+def test_without_prices_calls_are_counted_and_no_request_is_made(project, monkeypatch):
+    with_worst = planned(project, repeats=2)
+    monkeypatch.setattr(PromptTarget, "request", None)
+    without = planned(project, repeats=2, prices=None)
+    assert [one.worst for one in without] == [None] * len(without)
+    assert without == [replace(one, worst=None) for one in with_worst]
+
+
+def test_the_request_of_a_case_is_made_once_however_often_it_is_repeated(project, monkeypatch):
+    made, request = [], PromptTarget.request
+    monkeypatch.setattr(
+        PromptTarget, "request", lambda self, case: made.append(case.id) or request(self, case)
+    )
+    answers = plan(project, repeats=3)[ANSWER]
+    assert made == ["one"]
+    assert answers.worst.output_tokens == 3 * plan(project, repeats=1)[ANSWER].worst.output_tokens
 
 
 def record(project, answer, judge=PASS):

@@ -158,11 +158,13 @@ def _make_ready(
     """
     mode = CacheMode(options.cache)
     prices, unpriced = _prices(selected, pricing)
+    # Without a limit there is nothing to hold the worst case against.
+    wanted = None if options.max_cost is None else prices
     problems: list[ProctorError] = []
     calls: list[PlannedCalls] = []
     for suite in selected:
         with _noting(problems):
-            calls += [one for one in planned_calls(folder, suite, mode, prices) if one.to_make]
+            calls += [one for one in planned_calls(folder, suite, mode, wanted) if one.to_make]
     raise_all(problems)
     with _noting(problems):
         budget = _budget(options, calls, prices, unpriced)

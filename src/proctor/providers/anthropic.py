@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from types import ModuleType
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from msgspec import Struct
 
 from proctor.canonical import canonical_json
-from proctor.clock import Clock
 from proctor.errors import ProviderError, SuiteError
 from proctor.providers.hosts import ANTHROPIC_HOST
-from proctor.providers.sdk import Caller, Connection, called, make_client
+from proctor.providers.sdk import SdkProvider
 from proctor.providers.wire import (
     answered,
     read_body,
@@ -75,29 +75,16 @@ class _Reply(Struct, frozen=True):
     usage: Json = None
 
 
-class Anthropic:
-    """Asks for messages through Anthropic's SDK.
-
-    Args:
-        sdk: The SDK.
-        connection: How the provider is reached.
-        clock: Where the time of day comes from.
-    """
+class Anthropic(SdkProvider):
+    """Asks for messages through Anthropic's SDK."""
 
     kind = "anthropic"
+    CLIENT = "AsyncAnthropic"
+    ARGUMENTS: ClassVar[Mapping[str, object]] = {"open_telemetry": False}
+    PATH = "/v1/messages"
 
-    def __init__(self, sdk: ModuleType, connection: Connection, *, clock: Clock) -> None:
-        self.host: str | None = connection.endpoint.label
-        self._structured = connection.structured_output
-        self._clock = clock
-        self._client = make_client(sdk, "AsyncAnthropic", connection, open_telemetry=False)
-        self._call = Caller(
-            sdk,
-            self._client.messages.with_raw_response.create,
-            self._client.messages.create,
-            called=called(connection, "/v1/messages"),
-            clock=clock,
-        )
+    def _resource(self) -> Any:  # noqa: ANN401 - a class of the SDK, which may not be installed
+        return self._client.messages
 
     async def complete(self, request: Request, call: Call) -> Reply:
         """Ask once.
@@ -131,12 +118,8 @@ class Anthropic:
             written,
         )
 
-    async def aclose(self) -> None:
-        """Close the connections."""
-        await self._client.close()
-
     def _answers_by_tool(self, request: Request) -> bool:
-        return self._structured == "tool" and request.output_schema is not None
+        return self._connection.structured_output == "tool" and request.output_schema is not None
 
     def _body(self, request: Request) -> JsonObject:
         params = dict(request.model.params)
@@ -168,7 +151,7 @@ class Anthropic:
                 )
             body["tools"] = [{"name": _ANSWER_TOOL, "input_schema": schema}]
             body["tool_choice"] = {"type": "tool", "name": _ANSWER_TOOL}
-        elif schema is not None and self._structured == "json_schema":
+        elif schema is not None and self._connection.structured_output == "json_schema":
             output["format"] = {
                 "type": "json_schema",
                 "schema": sendable_schema(schema, _NOT_TAKEN),

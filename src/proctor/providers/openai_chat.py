@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from types import ModuleType
 from typing import Any
 
 from msgspec import Struct
 
-from proctor.clock import Clock
 from proctor.providers.hosts import OPENAI_HOST
-from proctor.providers.sdk import Caller, Connection, called, make_client
+from proctor.providers.sdk import SdkProvider
 from proctor.providers.wire import (
     answered,
     no_choice,
@@ -69,31 +67,15 @@ class _Completion(Struct, frozen=True):
     usage: Json = None
 
 
-class OpenAIChat:
-    """Asks for chat completions through OpenAI's SDK.
-
-    Args:
-        sdk: The SDK.
-        connection: How the provider is reached.
-        clock: Where the time of day comes from.
-    """
+class OpenAIChat(SdkProvider):
+    """Asks for chat completions through OpenAI's SDK."""
 
     kind = "openai"
+    CLIENT = "AsyncOpenAI"
+    PATH = "/chat/completions"
 
-    def __init__(self, sdk: ModuleType, connection: Connection, *, clock: Clock) -> None:
-        self.host: str | None = connection.endpoint.label
-        self._connection = connection
-        self._clock = clock
-        self._is_openai = connection.endpoint.label == OPENAI_HOST
-        self._client = open_openai(sdk, connection)
-        completions = self._client.chat.completions
-        self._call = Caller(
-            sdk,
-            completions.with_raw_response.create,
-            completions.create,
-            called=called(connection, "/chat/completions"),
-            clock=clock,
-        )
+    def _resource(self) -> Any:  # noqa: ANN401 - a class of the SDK, which may not be installed
+        return self._client.chat.completions
 
     async def complete(self, request: Request, call: Call) -> Reply:
         """Ask once.
@@ -120,11 +102,8 @@ class OpenAIChat:
             model_answer(text, tool_calls=calls, finish=finish), usage, completion.model, written
         )
 
-    async def aclose(self) -> None:
-        """Close the connections."""
-        await self._client.close()
-
     def _body(self, request: Request) -> JsonObject:
+        is_openai = self.host == OPENAI_HOST
         params = dict(request.model.params)
         limit = params.pop("maxTokens", None)
         body: JsonObject = {
@@ -134,11 +113,11 @@ class OpenAIChat:
             ],
             **params,
         }
-        if self._is_openai:
+        if is_openai:
             # An account may have a dearer tier as its default.
             body["service_tier"] = "default"
         if limit is not None:
-            body["max_completion_tokens" if self._is_openai else "max_tokens"] = limit
+            body["max_completion_tokens" if is_openai else "max_tokens"] = limit
         if request.tools:
             body["tools"] = [{"type": "function", "function": _tool(one)} for one in request.tools]
         if request.output_schema is not None:
@@ -152,15 +131,6 @@ class OpenAIChat:
         if structured == "json_object":
             return {"response_format": {"type": "json_object", "schema": schema}}
         return {"response_format": {"type": "json_schema", "json_schema": named_schema(schema)}}
-
-
-def open_openai(sdk: ModuleType, connection: Connection) -> Any:  # noqa: ANN401 - it may be missing
-    """The client of OpenAI's SDK."""
-    return make_client(
-        sdk,
-        "AsyncOpenAI",
-        connection,
-    )
 
 
 def named_schema(schema: JsonObject) -> JsonObject:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from types import ModuleType
+from typing import Any
 
 from msgspec import Struct
 
-from proctor.clock import Clock
 from proctor.errors import ProviderError
 from proctor.providers.hosts import OPENAI_HOST
-from proctor.providers.openai_chat import counted, named_schema, open_openai
-from proctor.providers.sdk import Caller, Connection, called
+from proctor.providers.openai_chat import counted, named_schema
+from proctor.providers.sdk import SdkProvider
 from proctor.providers.wire import (
     answered,
     no_choice,
@@ -51,29 +50,15 @@ class _Response(Struct, frozen=True):
     usage: Json = None
 
 
-class OpenAIResponses:
-    """Asks for responses through OpenAI's SDK. Nothing is stored at the provider's.
-
-    Args:
-        sdk: The SDK.
-        connection: How the provider is reached.
-        clock: Where the time of day comes from.
-    """
+class OpenAIResponses(SdkProvider):
+    """Asks for responses through OpenAI's SDK. Nothing is stored at the provider's."""
 
     kind = "openai"
+    CLIENT = "AsyncOpenAI"
+    PATH = "/responses"
 
-    def __init__(self, sdk: ModuleType, connection: Connection, *, clock: Clock) -> None:
-        self.host: str | None = connection.endpoint.label
-        self._connection = connection
-        self._clock = clock
-        self._client = open_openai(sdk, connection)
-        self._call = Caller(
-            sdk,
-            self._client.responses.with_raw_response.create,
-            self._client.responses.create,
-            called=called(connection, "/responses"),
-            clock=clock,
-        )
+    def _resource(self) -> Any:  # noqa: ANN401 - a class of the SDK, which may not be installed
+        return self._client.responses
 
     async def complete(self, request: Request, call: Call) -> Reply:
         """Ask once.
@@ -112,10 +97,6 @@ class OpenAIResponses:
             written,
         )
 
-    async def aclose(self) -> None:
-        """Close the connections."""
-        await self._client.close()
-
     def _body(self, request: Request) -> JsonObject:
         params = dict(request.model.params)
         limit = params.pop("maxTokens", None)
@@ -133,7 +114,7 @@ class OpenAIResponses:
             "store": False,
             **params,
         }
-        if self._connection.endpoint.label == OPENAI_HOST:
+        if self.host == OPENAI_HOST:
             # An account may have a dearer tier as its default.
             body["service_tier"] = "default"
         if limit is not None:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import inspect
 import logging
 import os
-from collections.abc import Awaitable, Callable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from msgspec import Struct
 
@@ -184,7 +185,47 @@ class Caller:
         return reply
 
 
-def called(connection: Connection, path: str) -> str:
+class SdkProvider(ABC):
+    """A provider that is asked through one method of its official SDK.
+
+    Args:
+        sdk: The SDK.
+        connection: How the provider is reached.
+        clock: Where the time of day comes from.
+    """
+
+    kind: str
+    CLIENT: ClassVar[str]
+    """The SDK's asynchronous client."""
+    ARGUMENTS: ClassVar[Mapping[str, object]] = {}
+    """What only this client takes."""
+    PATH: ClassVar[str]
+    """What the SDK adds to the base URL."""
+
+    def __init__(self, sdk: ModuleType, connection: Connection, *, clock: Clock) -> None:
+        self.host: str | None = connection.endpoint.label
+        self._connection = connection
+        self._clock = clock
+        self._client = make_client(sdk, self.CLIENT, connection, **self.ARGUMENTS)
+        resource = self._resource()
+        self._call = Caller(
+            sdk,
+            resource.with_raw_response.create,
+            resource.create,
+            called=_called(connection, self.PATH),
+            clock=clock,
+        )
+
+    @abstractmethod
+    def _resource(self) -> Any:  # noqa: ANN401 - a class of the SDK, which may not be installed
+        """The part of the client whose `create` is called."""
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+
+def _called(connection: Connection, path: str) -> str:
     """What is asked, in words: the method and the address, without anything secret in it."""
     url = connection.endpoint.url
     return f"POST {url.scheme}://{connection.endpoint.label}{url.path.rstrip('/')}{path}"

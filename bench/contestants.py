@@ -23,6 +23,8 @@ LIVE = "live"
 HTTP = "http"
 HOSTILE = "hostile"
 CANDIDATES = "candidates"
+COMPARE = "compare"
+COMPARED = 50_000
 EVALUATIONS = 100_000
 FLOORS = ("replay", "stdlib", "stream")
 # Beyond these numbers of cases a peer takes minutes.
@@ -116,6 +118,7 @@ _REPLAY_BARS = {
 _LIVE_BAR = Bar(1.4)
 _HOSTILE_BAR = Bar(1.0)
 _CANDIDATES_BAR = Bar(1.0)
+_COMPARE_BAR = Bar(2.5, peak_mb=300)
 
 
 def startup(peers: Path | None, out: Path) -> Group:
@@ -217,6 +220,31 @@ def candidates() -> Group:
     ]
     title = f"{EVALUATIONS:,} evaluations of candidates"
     return Group(CANDIDATES, title, EVALUATIONS, tuple(contestants))
+
+
+def compare() -> Group:
+    """The group that compares two reports of the same cases."""
+    reports = tuple(str(compare_folder() / name) for name in ("before.json", "now.json"))
+    own = Contestant(
+        "proctor compare",
+        Kind.PROCTOR,
+        (str(_BIN / "proctor"), "compare", *reports, "--fail-on-regression"),
+        exit_code=1,
+        bar=_COMPARE_BAR,
+    )
+    floor = Contestant(
+        "floor: two reports",
+        Kind.FLOOR,
+        (sys.executable, str(BENCH / "floors" / "compare.py"), *reports),
+        exit_code=1,
+    )
+    title = f"{COMPARED:,} cases against {COMPARED:,}"
+    return Group(COMPARE, title, COMPARED, (own, floor))
+
+
+def compare_folder() -> Path:
+    """Where the reports are that are compared."""
+    return DATA / COMPARE
 
 
 def hostile_folder() -> Path:

@@ -25,6 +25,8 @@ from pathlib import Path
 from contestants import (
     BENCH,
     CANDIDATES,
+    COMPARE,
+    COMPARED,
     DATA,
     HOSTILE,
     HTTP,
@@ -34,6 +36,8 @@ from contestants import (
     Contestant,
     Group,
     candidates,
+    compare,
+    compare_folder,
     data_file,
     hostile,
     hostile_folder,
@@ -178,7 +182,10 @@ def make_data(names: list[str], *, with_promptfoo: bool) -> None:
     if HOSTILE in names:
         write = [sys.executable, str(BENCH / "hostile.py"), str(hostile_folder())]
         subprocess.run(write, check=True)
-    names = [name for name in names if name != HOSTILE]
+    if COMPARE in names:
+        write = [sys.executable, str(BENCH / "reports.py"), str(compare_folder()), str(COMPARED)]
+        subprocess.run(write, check=True)
+    names = [name for name in names if name not in (HOSTILE, COMPARE)]
     generate = [sys.executable, str(BENCH / "generate.py"), str(DATA), *names]
     subprocess.run(generate, check=True)
     if with_promptfoo:
@@ -197,6 +204,8 @@ def group(name: str, peers: Path | None) -> Group:
         return hostile()
     if name == CANDIDATES:
         return candidates()
+    if name == COMPARE:
+        return compare()
     if name in (LIVE, HTTP):
         return live(OUT) if name == LIVE else http(OUT)
     return replay(int(name), peers, OUT)
@@ -204,7 +213,7 @@ def group(name: str, peers: Path | None) -> Group:
 
 def main() -> int:
     """Measure what the command line asks for."""
-    names = [STARTUP, *map(str, SIZES), LIVE, HTTP, HOSTILE, CANDIDATES]
+    names = [STARTUP, *map(str, SIZES), LIVE, HTTP, HOSTILE, CANDIDATES, COMPARE]
     parser = argparse.ArgumentParser(description="Measure whole runs of Proctor.")
     parser.add_argument("--rounds", type=int, default=3, help="how often each runs (3)")
     parser.add_argument("--timeout", type=float, default=300, help="seconds a run may take (300)")

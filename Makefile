@@ -12,10 +12,10 @@ BENCH ?=
 BENCH_TYPED := bench/*.py bench/floors/*.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test slow coverage check format docs bench noise live wheel clean
+.PHONY: help setup demo test slow coverage check format docs bench noise browser screenshots live wheel clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -53,6 +53,12 @@ docs: $(STAMP) ## Write docs/cli.md from the help pages
 bench: $(STAMP) ## Measure whole runs; set PEERS to measure other tools beside them
 	$(BIN)/python bench/run.py $(BENCH)
 
+browser: $(STAMP) ## Measure HTML reports in Chromium, which has to be installed
+	$(BIN)/python bench/browser.py measure
+
+screenshots: $(STAMP) ## Take the pictures of the documentation, in Chromium
+	$(BIN)/python bench/browser.py screenshots
+
 noise: $(STAMP) ## Measure how often comparisons are red, with and without a regression
 	$(BIN)/python bench/noise.py
 
@@ -73,6 +79,7 @@ wheel: $(STAMP) ## Build the wheel and try it in an environment of its own
 	$(TRIAL)/bin/pip install -q --disable-pip-version-check -c constraints.txt dist/*.whl
 	$(TRIAL)/bin/proctor --version
 	$(TRIAL)/bin/proctor run --cwd $(EXAMPLE)
+	$(TRIAL)/bin/proctor run --cwd $(EXAMPLE) --format html > $(TRIAL)/report.html
 	$(TRIAL)/bin/proctor run --cwd $(EXAMPLE) --cache refresh --dry-run
 	$(TRIAL)/bin/proctor models --cwd $(EXAMPLE)
 	rm -rf $(STARTED)

@@ -61,6 +61,7 @@ class Seen:
     headers: dict[str, str]
     raw: bytes
     remote: socket.socket = field(repr=False)
+    method: str = "POST"
 
     @property
     def body(self) -> Any:
@@ -407,6 +408,7 @@ class FakeProvider:
             headers={name.lower(): value for name, value in request.headers.items()},
             raw=request.get_data(),
             remote=request.environ["werkzeug.socket"],
+            method=request.method,
         )
         with self._lock:
             self.seen.append(seen)

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from proctor.errors import AbortError, EvalInputError, EvalResultError, ExitCode, ProctorError
     from proctor.protocols import Assertion, AssertionKind, Provider, Scope
     from proctor.providers.scripted import ScriptedAnswer, ScriptedProvider
+    from proctor.python_api.comparisons import ComparisonReport, compare
+    from proctor.python_api.reports import Report, ReportedCase, load_report
+    from proctor.python_api.running import run, run_async
     from proctor.records import (
         Answer,
         Answered,
@@ -43,9 +46,13 @@ if TYPE_CHECKING:
         Case,
         Check,
         Outcome,
+        Scenario,
         Severity,
+        ToolCall,
+        Usage,
         Verdict,
     )
+    from proctor.records.targets import Build, TargetAnswer
 
 __all__ = [  # noqa: RUF022 - as `sorted` has it, constants among the rest
     "AbortController",
@@ -57,10 +64,12 @@ __all__ = [  # noqa: RUF022 - as `sorted` has it, constants among the rest
     "AssertionKind",
     "AssertionSpec",
     "AttributeEqualityScorer",
+    "Build",
     "CandidateRow",
     "CandidateScore",
     "Case",
     "Check",
+    "ComparisonReport",
     "ContainsScorer",
     "EvalInputError",
     "EvalResultError",
@@ -72,19 +81,29 @@ __all__ = [  # noqa: RUF022 - as `sorted` has it, constants among the rest
     "PromptCandidate",
     "Provider",
     "RegexScorer",
+    "Report",
+    "ReportedCase",
+    "Scenario",
     "Scope",
     "ScorerResult",
     "ScorerTarget",
     "ScriptedAnswer",
     "ScriptedProvider",
     "Severity",
+    "TargetAnswer",
+    "ToolCall",
     "UNSET",
+    "Usage",
     "Verdict",
     "__version__",
+    "compare",
     "deterministic_scorer",
     "evaluate_deterministic_scorer",
     "evaluate_prompt_candidates",
     "evaluate_prompt_candidates_async",
+    "load_report",
+    "run",
+    "run_async",
 ]
 
 _HOME = {
@@ -94,8 +113,10 @@ _HOME = {
     "Assertion": "protocols",
     "AssertionKind": "protocols",
     "AttributeEqualityScorer": "candidates.scorers",
+    "Build": "records.targets",
     "CandidateRow": "candidates.values",
     "CandidateScore": "candidates.values",
+    "ComparisonReport": "python_api.comparisons",
     "ContainsScorer": "candidates.scorers",
     "EvalInputError": "errors",
     "EvalResultError": "errors",
@@ -106,16 +127,23 @@ _HOME = {
     "PromptCandidate": "candidates.values",
     "Provider": "protocols",
     "RegexScorer": "candidates.scorers",
+    "Report": "python_api.reports",
+    "ReportedCase": "python_api.reports",
     "Scope": "protocols",
     "ScorerResult": "candidates.values",
     "ScorerTarget": "candidates.values",
     "ScriptedAnswer": "providers.scripted",
     "ScriptedProvider": "providers.scripted",
+    "TargetAnswer": "records.targets",
     "UNSET": "candidates.values",
+    "compare": "python_api.comparisons",
     "deterministic_scorer": "candidates.scorers",
     "evaluate_deterministic_scorer": "candidates.scorers",
     "evaluate_prompt_candidates": "candidates.evaluating",
     "evaluate_prompt_candidates_async": "candidates.evaluating",
+    "load_report": "python_api.reports",
+    "run": "python_api.running",
+    "run_async": "python_api.running",
 }
 
 

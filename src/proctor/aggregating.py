@@ -6,18 +6,21 @@ only counters are, so memory does not grow with the number of cases.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec import UNSET, Struct
+from msgspec import Struct
 from msgspec.structs import replace
 
-from proctor.canonical import RecordingsDigest, digest
-from proctor.outcomes import TIMED_OUT, ran_out_of_time, row_outcome
-from proctor.protocols import JudgeCall
+from proctor.canonical import RecordingsDigest
+from proctor.case_results import case_result
+from proctor.outcomes import TIMED_OUT, ran_out_of_time, row_outcome, worst_outcome
+from proctor.protocols import BuildCall, JudgeCall
 from proctor.records import (
+    BUILD_ONLY,
     REPORT_SCHEMA,
+    AnySubject,
     CacheReport,
     Case,
     CaseResult,
@@ -26,6 +29,7 @@ from proctor.records import (
     Cost,
     Counts,
     DatasetReport,
+    ExpectationResult,
     JsonObject,
     Label,
     Outcome,
@@ -33,21 +37,22 @@ from proctor.records import (
     RepeatRate,
     ReportHead,
     RowResult,
-    Subject,
     SubjectReport,
     SuiteReport,
     ThresholdReport,
     Thresholds,
     Tool,
-    Unit,
+    Vote,
     Warn,
 )
-from proctor.statistics import effective_rows, is_flaky, pass_at_k, pass_hat_k, wilson_interval
+from proctor.repeated_units import RepeatedUnits
+from proctor.statistics import effective_rows, pass_at_k, pass_hat_k, wilson_interval
 from proctor.sums import CostSum, JudgingSum, SplitCost, TokenSum, merged
 from proctor.verdicts import (
     agreement_thresholds,
     at_k_thresholds,
     cost_threshold,
+    of_a_part,
     rate_thresholds,
     verdict_of,
 )
@@ -58,50 +63,6 @@ if TYPE_CHECKING:
 
 # Looked up once: finding a member of an enum takes longer than counting it.
 _PASSED, _FAILED = Outcome.PASSED, Outcome.FAILED
-
-
-def case_outcome(rows: Iterable[RowResult]) -> Outcome:
-    """What became of a case: the worst of its rows, of which there is at least one."""
-    seen = {row.outcome for row in rows}
-    for outcome in (Outcome.FAILED, Outcome.ERRORED, Outcome.UNMEASURED):
-        if outcome in seen:
-            return outcome
-    return Outcome.PASSED
-
-
-def case_units(rows: Iterable[RowResult]) -> list[Unit]:
-    """What repeats of a case are counted as: its measured rows, and how many of them passed."""
-    passed = failed = 0
-    for row in rows:
-        passed += row.outcome is _PASSED
-        failed += row.outcome is _FAILED
-    return [Unit(scenario=None, n=passed + failed, passed=passed)]
-
-
-def case_result(case: Case, *, index: int, rows: list[RowResult]) -> CaseResult:
-    """The report's entry of one case.
-
-    Args:
-        case: The case as it was read.
-        index: Its 0-based place in the dataset.
-        rows: Its rows in row order, as `SubjectTally.add` returned them.
-    """
-    units = case_units(rows)
-    unset = case.expected is UNSET
-    return CaseResult(
-        index=index,
-        id=case.id,
-        tags=case.tags,
-        tiers=case.tiers,
-        outcome=rows[0].outcome if len(rows) == 1 else case_outcome(rows),
-        flaky=is_flaky(units[0].passed, units[0].n),
-        inputs=case.inputs,
-        expected=None if unset else case.expected,
-        expected_sha256=None if unset else digest(case.expected),
-        units=units,
-        expectations=[],
-        rows=rows,
-    )
 
 
 class JudgeFacts(Struct, frozen=True, kw_only=True):
@@ -125,6 +86,8 @@ class SuiteFacts(Struct, frozen=True, kw_only=True):
     labels: list[Label] | None = None
     warnings: list[Warn] = []
     mode: str = "replay"
+    rows: int | None = None
+    """How many rows each subject has; None for one a case and repeat."""
 
 
 class SubjectTally:
@@ -132,11 +95,13 @@ class SubjectTally:
 
     Args:
         subject: What sits the exam.
-        facts: The suite; every selected case is expected to bring one row per repeat.
+        facts: The suite.
         recordings: The digest that the rows' recordings go into.
     """
 
-    def __init__(self, subject: Subject, facts: SuiteFacts, recordings: RecordingsDigest) -> None:
+    def __init__(
+        self, subject: AnySubject, facts: SuiteFacts, recordings: RecordingsDigest
+    ) -> None:
         self.timed_out: set[str] = set()
         """Assertions that ran out of time in some row so far: running them again is pointless.
 
@@ -149,10 +114,11 @@ class SubjectTally:
         self.judgings = {id_: JudgingSum() for id_ in judged}
         self._subject = subject
         self._cases = facts.dataset.selected
+        one_a_case = facts.dataset.selected * facts.repeats
+        self._rows = one_a_case if facts.rows is None else facts.rows
         self._recordings = recordings
         self._repeats = [dict.fromkeys(Outcome, 0) for _ in range(facts.repeats)]
-        self._is_repeated = facts.repeats > 1
-        self._units: dict[tuple[int, int], int] = {}
+        self._units = RepeatedUnits() if facts.repeats > 1 else None
         self._checks = {id_: dict.fromkeys(Outcome, 0) for id_ in facts.assertion_ids}
         self._categories: dict[str, int] = {}
         self._tokens = TokenSum()
@@ -192,11 +158,9 @@ class SubjectTally:
         if row.category is not None:
             self._categories[row.category] = self._categories.get(row.category, 0) + 1
         if row.recording is not None:
-            self.recorded += asked
-            self.replayed += not asked
-            self._recordings.add(row.recording)
+            self._add_recording(row.recording, asked=asked)
         self.asked += asked
-        if row.answer is not None or row.error is None:
+        if row.answer is not None or (row.error is None and row.scenario != BUILD_ONLY):
             self._tokens.add(row)
             paid_now = asked or row.recording is None
             split = self.answers_usd
@@ -213,45 +177,82 @@ class SubjectTally:
         for check in checks:
             if check.id in self.judgings:
                 self.judgings[check.id].add(check)
-            for vote in check.votes:
-                if vote.recording is not None:
-                    is_asked = next(are_asked, False)
-                    self.recorded += is_asked
-                    self.replayed += not is_asked
-                    self._recordings.add(vote.recording)
+            self._add_votes(check.votes, are_asked)
+        self._add_calls(calls)
+
+    def _add_votes(self, votes: Iterable[Vote], are_asked: Iterator[bool]) -> None:
+        for vote in votes:
+            if vote.recording is not None:
+                self._add_recording(vote.recording, asked=next(are_asked, False))
+
+    def _add_calls(self, calls: Iterable[JudgeCall]) -> None:
         for call in calls:
             self.asked += call.asked
             if not call.replied:
                 continue
-            paid_now = call.asked or call.recording is None
-            split = self.judges_usd
-            (split.paid if paid_now else split.replayed).add(call.cost_usd)
+            self._add_call(self.judges_usd, call)
             if call.cost_usd is None:
                 self.worst_usd.add(call.worst_cost_usd)
 
-    def add_case(self, case: Case, *, index: int, rows: list[RowResult]) -> CaseResult:
+    def _add_recording(self, recording: str, *, asked: bool) -> None:
+        self.recorded += asked
+        self.replayed += not asked
+        self._recordings.add(recording)
+
+    @staticmethod
+    def _add_call(split: SplitCost, call: BuildCall | JudgeCall) -> None:
+        paid_now = call.asked or call.recording is None
+        (split.paid if paid_now else split.replayed).add(call.cost_usd)
+
+    def add_build(self, call: BuildCall) -> None:
+        """Count what was built, before the row that it came with."""
+        self._tokens.add(call)
+        self._add_call(self.answers_usd, call)
+        self.asked += call.asked
+        if call.recording is not None:
+            self._add_recording(call.recording, asked=call.asked)
+
+    def add_expectations(
+        self, found: Iterable[ExpectationResult], calls: Sequence[JudgeCall] = ()
+    ) -> None:
+        """Count the votes on what is expected of a build, after the row that it came with."""
+        are_asked = iter([call.asked for call in calls if call.recording is not None])
+        for one in found:
+            self._add_votes(one.votes, are_asked)
+        self._add_calls(calls)
+
+    def add_case(
+        self,
+        case: Case,
+        *,
+        index: int,
+        rows: list[RowResult],
+        expectations: Sequence[ExpectationResult] = (),
+    ) -> CaseResult:
         """Count the case whose rows have just been added; `case_result` says what it becomes."""
-        result = case_result(case, index=index, rows=rows)
-        self.add_units(result.units)
+        result = case_result(case, index=index, rows=rows, expectations=expectations)
+        self.add_units(result)
         return result
 
-    def add_units(self, units: Iterable[Unit]) -> None:
+    def add_units(self, case: CaseResult) -> None:
         """Count the units of a case whose rows have just been added."""
-        if self._is_repeated:
-            for unit in units:
-                counted = (unit.passed, unit.n)
-                self._units[counted] = self._units.get(counted, 0) + 1
+        if self._units is not None:
+            self._units.add(case.rows, case.expectations)
 
     def finish(self) -> SubjectReport:
         """The subject's part of the report; rows that never came are counted as not run."""
         counted = {each: sum(repeat[each] for repeat in self._repeats) for each in Outcome}
         passed, measured = counted[_PASSED], _measured(counted)
-        repeats = len(self._repeats)
-        rows = self._cases * repeats
-        units = self._units if self._is_repeated else None
+        repeats, rows = len(self._repeats), self._rows
+        units = None if self._units is None else self._units.counts()
+        whole = units
+        if self._units is not None and sum(counted.values()) < rows:
+            each = [sum(repeat.values()) for repeat in self._repeats]
+            complete = [n for n, run in enumerate(each, 1) if run * repeats == rows]
+            whole = self._units.counts(complete)
         return SubjectReport(
-            prompt=self._subject.prompt.id,
-            bundle_sha256=self._subject.prompt.bundle_sha256,
+            prompt=self._subject.prompt_id,
+            bundle_sha256=self._subject.bundle_sha256,
             model=self._subject.model.ref,
             params=self._subject.model.params,
             counts=Counts(
@@ -265,8 +266,8 @@ class SubjectTally:
                     passed, measured, rows=None if units is None else effective_rows(units)
                 ),
             ),
-            pass_at_k=[] if units is None else pass_at_k(units, repeats),
-            pass_hat_k=[] if units is None else pass_hat_k(units, repeats),
+            pass_at_k=[] if whole is None else pass_at_k(whole, repeats),
+            pass_hat_k=[] if whole is None else pass_hat_k(whole, repeats),
             per_repeat=[
                 RepeatRate(repeat=n, passed=each[_PASSED], measured=_measured(each))
                 for n, each in enumerate(self._repeats, 1)
@@ -292,7 +293,12 @@ class SubjectTally:
             _not_run_again(check) if check.id in self._timed_out_before else check
             for check in row.checks
         ]
-        return replace(row, checks=checks, outcome=row_outcome(checks, row.error))
+        made = row_outcome(checks, row.error, row.category)
+        # What stands for a build is worth what is expected of it, too.
+        is_build = row.scenario == BUILD_ONLY
+        return replace(
+            row, checks=checks, outcome=worst_outcome({row.outcome, made}) if is_build else made
+        )
 
 
 def _measured(counts: dict[Outcome, int]) -> int:
@@ -324,7 +330,7 @@ class SuiteTally:
 
             self.labelled = LabelledAnswers(facts.labels)
 
-    def subject(self, subject: Subject) -> SubjectTally:
+    def subject(self, subject: AnySubject) -> SubjectTally:
         """Start the next subject; all rows of the one before it have been added."""
         tally = SubjectTally(subject, self._facts, self._recordings)
         self._subjects.append(tally)
@@ -391,15 +397,20 @@ class SuiteTally:
             worst.merge(tally.worst_usd)
         if worst.unknown:
             threshold = cost_threshold(limit_usd, None)
-            said = f"{_calls(worst.unknown)} no recorded cost and no price to count instead"
+            said = cost_warning(worst.unknown, NO_PRICE)
         else:
             threshold = cost_threshold(limit_usd, total.known)
-            said = f"{_calls(worst.calls)} no recorded cost and counted as their worst case"
+            said = cost_warning(worst.calls, AT_WORST)
         return threshold, [Warn(code=None, message=said, where=None)] if worst.calls else []
 
 
-def _calls(count: int) -> str:
-    return f"{count} call had" if count == 1 else f"{count} calls had"
+NO_PRICE = "no recorded cost and no price to count instead"
+AT_WORST = "no recorded cost and counted as their worst case"
+
+
+def cost_warning(calls: int, what: str) -> str:
+    """What a suite says of calls whose cost is not known."""
+    return f"{calls} call had {what}" if calls == 1 else f"{calls} calls had {what}"
 
 
 def report_head(
@@ -419,6 +430,8 @@ def report_head(
         partial: Whether a shard is missing.
         shards: Which shards are present, None for a whole run.
     """
+    if partial:
+        suites = [of_a_part(suite) for suite in suites]
     verdict, code = verdict_of(suites, partial=partial)
     return ReportHead(
         schema=REPORT_SCHEMA,

@@ -73,7 +73,7 @@ class Desk:
         self.means = means
         self._limits = limits
         self._limiter = Limiter(limits.concurrency)
-        self._pauses = _Pauses(means.clock)
+        self._pauses = Pauses(means.clock)
         self._answered = 0
         self._is_away = False
 
@@ -167,15 +167,7 @@ class Desk:
                 reply = await self.provider.complete(request, call)
         except TimeoutError:
             raise ProviderError(f"no reply within {timeout_s:g} s", code="P6310") from None
-        raw = encode_json([reply.answer, reply.response_model])
-        if len(raw) > MAX_ANSWER:
-            raise ProviderError("the answer is larger than 1 MiB", code="P6312")
-        if SECRETS.holds(raw.decode("utf-8", "replace")):
-            raise ProviderError(
-                "the answer holds a key, so it is not kept",
-                code="P6312",
-                hint="find out how the key got there, and replace it with a new one",
-            )
+        require_keepable(reply)
         cost_usd, latency_ms = reply.cost_usd, reply.latency_ms
         if cost_usd is None:
             cost_usd = price.cost_usd(reply.usage, cache_written=reply.cache_written)
@@ -188,7 +180,24 @@ class Desk:
             raise asyncio.CancelledError
 
 
-class _Pauses(Clock):
+def require_keepable(reply: Reply) -> None:
+    """Refuse a reply that must not be stored.
+
+    Raises:
+        ProviderError: P6312 when it is too large, or holds a key.
+    """
+    raw = encode_json([reply.answer, reply.response_model])
+    if len(raw) > MAX_ANSWER:
+        raise ProviderError("the answer is larger than 1 MiB", code="P6312")
+    if SECRETS.holds(raw.decode("utf-8", "replace")):
+        raise ProviderError(
+            "the answer holds a key, so it is not kept",
+            code="P6312",
+            hint="find out how the key got there, and replace it with a new one",
+        )
+
+
+class Pauses(Clock):
     """A clock whose sleeps can be ended: who slept is cancelled."""
 
     def __init__(self, clock: Clock) -> None:

@@ -9,10 +9,10 @@ from pathlib import Path, PurePosixPath
 
 from proctor.config import Config
 from proctor.errors import ReportError, UsageError
-from proctor.protocols import Cases
 from proctor.records import Outcome, Verdict
 from proctor.registry import did_you_mean
 from proctor.report_files import LoadedReport, load_digested
+from proctor.report_protocols import Cases
 from proctor.reporting import CaseSpool, RunReport, SpoolStore, without_content
 from proctor.safe_io import reason_of
 

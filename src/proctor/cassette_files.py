@@ -20,6 +20,7 @@ from proctor.cassettes import (
     open_cassette,
     prove_recording,
 )
+from proctor.config import Config
 from proctor.errors import CassetteError, ProctorError, UsageError, raise_all
 from proctor.records import Answered, Recording
 from proctor.safe_io import make_folder, open_regular, reason_of, write_whole
@@ -86,6 +87,39 @@ class CassetteFolder(Struct, frozen=True):
     def open(self, suite: str) -> tuple[Cassette, list[ProctorError]]:
         """The recordings of a suite, and every problem with them."""
         return open_cassette(self.root, self.path(suite), f"{self.shown}/{suite}.jsonl")
+
+
+def chosen_folder(config: Config, given: Path | None, *, start: Path) -> CassetteFolder:
+    """Where the cassettes of a run are: the project's own folder, or another one.
+
+    Args:
+        config: The project.
+        given: The other folder.
+        start: Where that starts when it is relative.
+
+    Raises:
+        UsageError: P6002 when the other folder is not there.
+    """
+    if given is None:
+        prefix = f"{config.values.evals}/cassettes"
+        return CassetteFolder(config.root, config.root, prefix, prefix)
+    folder = start / given
+    if not folder.is_dir():
+        raise UsageError(
+            f"`--cassettes {given}` is not a folder",
+            code="P6002",
+            hint="name a folder that holds `<suite>.jsonl` files",
+        )
+    shown = _shown_path(config.root, folder)
+    return CassetteFolder(config.root, folder, "", shown, f" --cassettes {shown}")
+
+
+def _shown_path(root: Path, path: Path) -> str:
+    """A folder as reports may name it: relative to the project, or only its own name."""
+    resolved = path.resolve()
+    if resolved.is_relative_to(root):
+        return resolved.relative_to(root).as_posix()
+    return resolved.name
 
 
 class RecordingLog:

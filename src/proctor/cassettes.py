@@ -23,6 +23,7 @@ from proctor.errors import CassetteError, ProctorError
 from proctor.protocols import Question
 from proctor.records import (
     Answered,
+    AnySubject,
     CallKind,
     Recording,
     Subject,
@@ -230,31 +231,37 @@ class DamagedRecording(ValueError):
         self.hint = hint
 
 
-def answer_keys(subject: Subject) -> CallKeys:
+def answer_keys(subject: AnySubject) -> CallKeys:
     """Makes the keys of the answers of one subject."""
     return _keys(CallKind.ANSWER, subject)
+
+
+def build_keys(subject: AnySubject) -> CallKeys:
+    """Makes the keys of what one subject builds."""
+    return _keys(CallKind.BUILD, subject)
 
 
 class JudgeKeys:
     """Makes the keys of judge calls; those of one judge share what is the same."""
 
     def __init__(self) -> None:
-        self._makers: dict[int, tuple[Subject, CallKeys]] = {}
+        self._makers: dict[tuple[int, CallKind], tuple[Subject, CallKeys]] = {}
 
     def key(self, question: Question) -> str:
         """The key of one question."""
         judge = question.subject
-        known = self._makers.get(id(judge))
+        place = (id(judge), question.kind)
+        known = self._makers.get(place)
         if known is None:
             # The judge is kept with its maker, so that no other one gets its place in memory.
-            known = self._makers[id(judge)] = judge, _keys(CallKind.JUDGE, judge)
+            known = self._makers[place] = judge, _keys(question.kind, judge)
         return known[1].key(question.inputs_sha256, question.take)
 
 
-def _keys(call: CallKind, subject: Subject) -> CallKeys:
+def _keys(call: CallKind, subject: AnySubject) -> CallKeys:
     return CallKeys(
         call=call,
-        prompt=subject.prompt.bundle_sha256,
+        prompt=subject.bundle_sha256,
         model=subject.model.ref,
         params=subject.model.params,
     )

@@ -2,7 +2,7 @@
 
     ProctorError                  code, message, hint, where
     ├── UsageError         P60xx  what was asked for cannot be carried out
-    │   └── EvalInputError P6005  a function of the in-process API was given what it cannot use
+    │   └── EvalInputError P6005  a function of the Python API was given what it cannot use
     ├── EvalResultError    P6006  a scorer returned what is no result
     ├── AbortError         P6007  the caller stopped an evaluation
     ├── DatasetError       P61xx  a dataset or one of its cases
@@ -10,6 +10,9 @@
     ├── ProviderError      P63xx  who was asked did not answer
     │   └── TryAgain              and may answer when asked again
     ├── CassetteError      P64xx  the recordings of a suite
+    ├── RunError           P67xx  a run, its journal, or the parts it was split into
+    ├── TargetError        P6701  a target did something else than answer
+    │   └── TargetStatus          and replied with a status that says so
     ├── ReportError        P69xx  a report
     ├── FileError          P68xx  a file that is malformed or must not be opened
     └── ManyProblems              several of the above, found before the first call
@@ -70,7 +73,7 @@ class UsageError(ProctorError):
 
 
 class EvalInputError(UsageError):
-    """A function of the in-process API was given what it cannot use (P6005).
+    """A function of the Python API was given what it cannot use (P6005).
 
     Args:
         message: As for every problem.
@@ -172,6 +175,46 @@ class TryAgain(ProviderError):
 
 class CassetteError(ProctorError):
     """The recordings of a suite cannot be used (P64xx)."""
+
+
+class RunError(ProctorError):
+    """A run cannot go on, or what is left of one cannot be put together (P67xx)."""
+
+
+class TargetError(ProctorError):
+    """A target did something else than answer (P6701), or answered what is not kept (P6312).
+
+    Args:
+        message: As for every problem; never anything that the target said.
+        code: As for every problem.
+        hint: As for every problem.
+        debug: What it wrote beside its answer, for people; any JSON, without secrets.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str = "P6701",
+        hint: str | None = None,
+        debug: object = None,
+    ) -> None:
+        super().__init__(message, code=code, hint=hint)
+        self.debug = debug
+
+
+class TargetStatus(TargetError):
+    """A target replied over HTTP with a status that is no success.
+
+    Args:
+        message: As for every problem.
+        status: The status.
+        hint: As for every problem.
+    """
+
+    def __init__(self, message: str, *, status: int, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.status = status
 
 
 class ReportError(ProctorError):

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from proctor.aggregating import JudgeFacts, SubjectTally, SuiteFacts, SuiteTally, report_head
 from proctor.config import Config, Price
 from proctor.errors import UsageError, raise_all
-from proctor.pipeline import Exam, ReadySubject, ReadySuite, prepare_checks
-from proctor.planning import Plan, plan_rows, worst_cost_usd
+from proctor.held_rows import HeldRows
+from proctor.pipeline import Exam, ReadySuite, prepare_checks
+from proctor.planning import Plan, plan_rows, planned_rows, worst_cost_usd
 from proctor.protocols import JudgeCall, PlannedRow, RanRow
-from proctor.records import CaseResult, DatasetReport, RowResult
+from proctor.records import CaseResult, DatasetReport, ExpectationResult, JsonObject, RowResult
 from proctor.reporting import CaseSpool, RunReport, SpoolStore, without_content
-from proctor.selecting import Selection
+from proctor.selecting import Selection, of_shard
+from proctor.subjects import ReadySubject
+from proctor.targets.agent import AgentTarget
+from proctor.targets.prompt import PromptTarget
 from proctor.version import VERSION
 
 
@@ -25,7 +30,11 @@ class Session(Protocol):
     mode: str
 
     def rows(
-        self, suite: str, subject: ReadySubject, rows: Iterable[PlannedRow], timed_out: set[str]
+        self,
+        suite: str,
+        subject: ReadySubject,
+        rows: Iterable[PlannedRow],
+        timed_out: set[str] | None,
     ) -> Iterator[list[RanRow]]:
         """Run the rows of one subject and yield them in order, a few at a time.
 
@@ -33,7 +42,9 @@ class Session(Protocol):
             suite: The suite's name.
             subject: Who is asked.
             rows: What to run.
-            timed_out: Ids of assertions that have run out of time; grows while rows run.
+            timed_out: Ids of assertions that have run out of time; grows while rows run. None
+                when rows come in another order than that in which they are counted, so that none
+                may be spared what an earlier one could not do.
         """
         ...
 
@@ -59,20 +70,7 @@ def select(exam: Exam, selection: Selection) -> list[SelectedSuite]:
             P6102 when a suite has too many rows.
     """
     _require_fits(exam, selection)
-    selected: list[SelectedSuite] = []
-    for suite in exam.suites:
-        name = suite.definition.name
-        subjects = [one for one in suite.subjects if selection.takes_subject(one.target.subject)]
-        tiers = suite.definition.tiers
-        places = selection.places(name, suite.dataset, tiers) if subjects else ()
-        if places:
-            plan = plan_rows(
-                suite=name,
-                subjects=len(subjects),
-                places=places,
-                repeats=suite.definition.repeats,
-            )
-            selected.append(SelectedSuite(suite, subjects, plan))
+    selected = _selected(exam, selection)
     if not selected:
         cases = sum(len(suite.dataset) for suite in exam.suites)
         raise UsageError(
@@ -82,6 +80,35 @@ def select(exam: Exam, selection: Selection) -> list[SelectedSuite]:
             if selection.failed is not None
             else "loosen the selection; `proctor lint` counts what there is",
         )
+    if selection.shard is None:
+        return selected
+    # A shard may have no case of a suite, or none at all; it still says which suites there are.
+    parts = of_shard(selection.shard, [(one.suite.dataset, one.plan.places) for one in selected])
+    return [
+        replace(one, plan=replace(one.plan, places=places))
+        for one, places in zip(selected, parts, strict=True)
+    ]
+
+
+def _selected(exam: Exam, selection: Selection) -> list[SelectedSuite]:
+    selected: list[SelectedSuite] = []
+    for suite in exam.suites:
+        name = suite.definition.name
+        subjects = [one for one in suite.subjects if selection.takes_subject(one.target.subject)]
+        tiers = suite.definition.tiers
+        places = selection.places(name, suite.dataset, tiers) if subjects else ()
+        if suite.places is not None:
+            answered = frozenset(suite.places)
+            places = [place for place in places if place in answered]
+        if places:
+            plan = plan_rows(
+                suite=name,
+                subjects=len(subjects),
+                places=places,
+                repeats=suite.definition.repeats,
+                shapes=suite.dataset.shapes,
+            )
+            selected.append(SelectedSuite(suite, subjects, plan))
     return selected
 
 
@@ -102,7 +129,12 @@ def _require_fits(exam: Exam, selection: Selection) -> None:
 
 
 def evaluate(
-    config: Config, suites: Sequence[SelectedSuite], session: Session, *, answers: bool = True
+    config: Config,
+    suites: Sequence[SelectedSuite],
+    session: Session,
+    *,
+    answers: bool = True,
+    shards: JsonObject | None = None,
 ) -> RunReport:
     """Run every row and make the report.
 
@@ -111,6 +143,7 @@ def evaluate(
         suites: What to run.
         session: Where answers come from.
         answers: Whether the report holds answers, inputs, expected values, evidence and reasons.
+        shards: Which shard this is, None for a whole run.
 
     Returns:
         The report, whatever its verdict.
@@ -123,7 +156,7 @@ def evaluate(
     tallies: list[SuiteTally] = []
     spools: list[list[CaseSpool]] = []
     for selected in suites:
-        tally = SuiteTally(_facts(selected, session))
+        tally = SuiteTally(suite_facts(selected, session.mode))
         tallies.append(tally)
         spools.append(
             [
@@ -139,16 +172,24 @@ def evaluate(
         [tally.finish() for tally in tallies],
         project=config.values.project,
         version=VERSION,
+        shards=shards,
     )
     return RunReport(head, spools)
 
 
-def _facts(selected: SelectedSuite, session: Session) -> SuiteFacts:
+def suite_facts(selected: SelectedSuite, mode: str) -> SuiteFacts:
+    """What is known of a suite before its first row.
+
+    Args:
+        selected: The suite.
+        mode: Where answers come from.
+    """
     definition, dataset = selected.suite.definition, selected.suite.dataset
     return SuiteFacts(
         suite=definition.name,
         tiers=list(definition.tiers),
         repeats=selected.plan.repeats,
+        rows=selected.plan.rows_of_one,
         dataset=DatasetReport(
             path=dataset.path,
             sha256=dataset.sha256,
@@ -158,12 +199,12 @@ def _facts(selected: SelectedSuite, session: Session) -> SuiteFacts:
             allow_pii=definition.dataset.allow_pii,
             findings=selected.suite.findings,
         ),
-        assertion_ids=tuple(one.spec.id for one in definition.assertions),
+        assertion_ids=tuple(one.spec.id for one in definition.all_assertions),
         thresholds=definition.thresholds,
         judge=_judge_facts(selected),
         labels=selected.suite.labels,
         warnings=selected.suite.warnings,
-        mode=session.mode,
+        mode=mode,
     )
 
 
@@ -189,17 +230,17 @@ class _SubjectRun(Struct, frozen=True):
 
 
 def _run_subject(run: _SubjectRun, tally: SubjectTally, spool: CaseSpool) -> CaseSpool:
-    definition = run.selected.suite.definition
-    planned = _planned_rows(run.selected)
     case: _OpenCase | None = None
-    for batch in run.session.rows(definition.name, run.subject, planned, tally.timed_out):
+    for batch in _batches(run, tally):
         rows = [_counted(run, tally, ran) for ran in batch]
         finished: list[_OpenCase] = []
         for ran, row in zip(batch, rows, strict=True):
             if case is None or ran.planned.place != case.planned.place:
                 finished += [] if case is None else [case]
-                case = _OpenCase(ran.planned, [])
+                case = _OpenCase(ran.planned, [], [])
             case.rows.append(row)
+            if ran.build is not None:
+                case.expectations.extend(ran.build.expectations)
         entries = [_entry(tally, one, answers=run.answers) for one in finished]
         for entry in entries:
             spool.add(entry)
@@ -208,27 +249,73 @@ def _run_subject(run: _SubjectRun, tally: SubjectTally, spool: CaseSpool) -> Cas
     return spool
 
 
-class _OpenCase(Struct, frozen=True, gc=False):
+def _batches(run: _SubjectRun, tally: SubjectTally) -> Iterator[list[RanRow]]:
+    """The rows of a subject, case by case."""
+    selected = run.selected
+    planned = planned_rows(selected.suite.dataset, selected.plan)
+    if not selected.plan.shapes:
+        return run.session.rows(selected.name, run.subject, planned, tally.timed_out)
+    held = HeldRows()
+    for batch in run.session.rows(selected.name, run.subject, planned, None):
+        for ran in batch:
+            held.add(ran)
+    return held.by_case()
+
+
+class _OpenCase(NamedTuple):
     """A case whose rows are still coming."""
 
     planned: PlannedRow
     rows: list[RowResult]
+    expectations: list[ExpectationResult]
 
 
 def _counted(run: _SubjectRun, tally: SubjectTally, ran: RanRow) -> RowResult:
-    worst, calls = None, ran.judge_calls
-    if run.selected.suite.definition.thresholds.max_cost_usd is not None:
-        target, prices = run.subject.target, run.config.values.prices
-        if ran.result.cost_usd is None and target.is_prepared:
-            price = prices.get(target.subject.model.ref)
-            worst = worst_cost_usd(target.request(ran.planned.case), price)
-        calls = [_at_worst(call, prices) for call in calls]
-    row = tally.add(ran.result, worst_cost_usd=worst, asked=ran.asked, judge_calls=calls)
+    ran = with_worst_costs(run.selected, run.subject, run.config.values.prices, ran)
+    build = ran.build
+    if build is not None and build.call is not None:
+        tally.add_build(build.call)
+    row = tally.add(
+        ran.result,
+        worst_cost_usd=ran.worst_cost_usd,
+        asked=ran.asked,
+        judge_calls=ran.judge_calls,
+    )
+    if build is not None:
+        tally.add_expectations(build.expectations, build.judge_calls)
     labelled = run.suite.labelled
-    if labelled is not None:
+    # A label names a case, and not one of its scenarios.
+    if labelled is not None and row.scenario is None:
         subject = run.subject.target.subject.id
         labelled.add(run.subject.checks, subject=subject, case=ran.planned.case.id, row=row)
     return row
+
+
+def with_worst_costs(
+    selected: SelectedSuite, subject: ReadySubject, prices: Mapping[str, Price], ran: RanRow
+) -> RanRow:
+    """A row with what its calls may have cost at most, where that is not known and counts."""
+    if selected.suite.definition.thresholds.max_cost_usd is None:
+        return ran
+    target = subject.target
+    worst = ran.worst_cost_usd
+    if ran.result.cost_usd is None and worst is None:
+        worst = _worst_usd(target, ran.planned, prices.get(target.subject.model.ref))
+    calls = [_at_worst(call, prices) for call in ran.judge_calls]
+    build = ran.build
+    if build is not None:
+        of_build = [_at_worst(call, prices) for call in build.judge_calls]
+        build = build._replace(judge_calls=of_build)
+    return ran._replace(worst_cost_usd=worst, judge_calls=calls, build=build)
+
+
+def _worst_usd(
+    target: PromptTarget | AgentTarget, row: PlannedRow, price: Price | None
+) -> float | None:
+    """What asking a target may have cost at most, when it is not known what it did."""
+    if not isinstance(target, PromptTarget):
+        return target.max_cost_usd.get("answer")
+    return worst_cost_usd(target.request(row.case), price) if target.is_prepared else None
 
 
 def _at_worst(call: JudgeCall, prices: Mapping[str, Price]) -> JudgeCall:
@@ -239,14 +326,23 @@ def _at_worst(call: JudgeCall, prices: Mapping[str, Price]) -> JudgeCall:
     return call._replace(worst_cost_usd=worst_cost_usd(call.question.request(), price))
 
 
-def _planned_rows(selected: SelectedSuite) -> Iterator[PlannedRow]:
-    place, case = -1, None
-    for next_place, repeat in selected.plan.rows_of_subject():
-        if case is None or next_place != place:
-            place, case = next_place, selected.suite.dataset.case(next_place)
-        yield PlannedRow(place, case, repeat)
-
-
 def _entry(tally: SubjectTally, case: _OpenCase, *, answers: bool) -> CaseResult:
-    entry = tally.add_case(case.planned.case, index=case.planned.place, rows=case.rows)
+    planned = case.planned
+    entry = tally.add_case(
+        planned.whole or planned.case,
+        index=planned.place,
+        rows=case.rows,
+        expectations=_in_order(planned, case.expectations),
+    )
     return entry if answers else without_content(entry)
+
+
+def _in_order(
+    planned: PlannedRow, expectations: Sequence[ExpectationResult]
+) -> Sequence[ExpectationResult]:
+    """What was found, expectation by expectation in the order of the case, and by repeat."""
+    if not expectations:
+        return ()
+    case = planned.whole or planned.case
+    place = {text: number for number, text in enumerate(case.expectations)}
+    return sorted(expectations, key=lambda one: (place[one.text], one.repeat))

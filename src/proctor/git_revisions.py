@@ -136,6 +136,18 @@ def _parse_tree(data: bytes, digest_size: int) -> Iterator[tuple[bytes, _Entry]]
         at = after
 
 
+def is_tracked(root: Path, folder: str) -> bool:
+    """Whether git tracks a file in a folder of the project, and so somebody else may have made it.
+
+    Not when the project is in no work tree, or git is not there or refuses to say.
+    """
+    try:
+        git = _Git(_top_of(root))
+    except SuiteError:
+        return False
+    return bool(git("-C", str(root), "ls-files", "-z", "--", folder, limit=1))
+
+
 def _top_of(root: Path) -> Path:
     """The folder of the git work tree that a project is in."""
     for folder in (root, *root.parents):

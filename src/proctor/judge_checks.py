@@ -18,10 +18,10 @@ from proctor.judging.findings import (
     RowErrors,
 )
 from proctor.labelled_answers import LabelledAnswers, verdict_of_judges
-from proctor.pipeline import ReadySubject
 from proctor.protocols import JudgedAssertion
 from proctor.records import LoadedAssertion, RowResult, ThresholdReport, Verdict
 from proctor.reporting import RunReport
+from proctor.subjects import ReadySubject
 from proctor.verdicts import AGREEMENT
 
 
@@ -44,7 +44,7 @@ def with_reversed(selected: SelectedSuite) -> SelectedSuite:
 
 
 def _turned(subject: ReadySubject) -> ReadySubject:
-    return ReadySubject(subject.target, subject.checks.with_reversed())
+    return replace(subject, checks=subject.checks.with_reversed())
 
 
 def check_judges(

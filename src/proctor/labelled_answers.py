@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from proctor.judging.boundary import response_sha256
 from proctor.judging.labels import Agreement, JudgedAnswer, agreement
 from proctor.judging.votes import Said
 from proctor.protocols import Checks, JudgedAssertion
 from proctor.records import Answered, Check, Label, Outcome, RowResult
+from proctor.records.journal import LabelledVerdict
 
 
 class LabelledAnswers:
@@ -34,6 +35,33 @@ class LabelledAnswers:
         """
         if (case, subject, row.repeat) in self._wanted:
             self._judged += _judged_answers(checks, subject, case, row)
+
+    def verdicts(
+        self, checks: Checks, *, subject: str, case: str, row: RowResult
+    ) -> list[LabelledVerdict]:
+        """What `add` would collect of a row, for who keeps it with the row."""
+        if (case, subject, row.repeat) not in self._wanted:
+            return []
+        return [
+            LabelledVerdict(one.assertion, one.verdict, one.answer_sha256)
+            for one in _judged_answers(checks, subject, case, row)
+        ]
+
+    def take(
+        self, verdicts: Iterable[LabelledVerdict], *, subject: str, case: str, repeat: int
+    ) -> None:
+        """Collect what was kept of the next row."""
+        self._judged += [
+            JudgedAnswer(
+                case=case,
+                subject=subject,
+                repeat=repeat,
+                assertion=one.assertion,
+                verdict=one.verdict,
+                answer_sha256=one.answer_sha256,
+            )
+            for one in verdicts
+        ]
 
     def agreement(self, assertion: str | None = None) -> Agreement:
         """How far the judges agree with people.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from proctor.records import Check, Outcome, RowError, Severity
 
@@ -21,7 +21,21 @@ def ran_out_of_time(check: Check) -> bool:
     return reason == TIMED_OUT or reason.startswith(f"{TIMED_OUT}:")
 
 
-def row_outcome(checks: Iterable[Check], error: RowError | None) -> Outcome:
+def worst_outcome(outcomes: Collection[Outcome]) -> Outcome:
+    """The worst of some outcomes; passed when there are none."""
+    for outcome in (_FAILED, Outcome.ERRORED, Outcome.UNMEASURED):
+        if outcome in outcomes:
+            return outcome
+    return _PASSED
+
+
+BUILD_FAILURES = ("build_failure", "build_timeout")
+"""Categories of rows whose target could not build what they needed: that is its verdict."""
+
+
+def row_outcome(
+    checks: Iterable[Check], error: RowError | None, category: str | None = None
+) -> Outcome:
     """What became of a row.
 
     A `warn` check that failed leaves the row alone. One without a verdict does not: a row passes
@@ -30,7 +44,10 @@ def row_outcome(checks: Iterable[Check], error: RowError | None) -> Outcome:
     Args:
         checks: The checks of the row; none when there was no answer.
         error: Why there is no answer, or None when there is one.
+        category: What kind of fault that is, where it is known.
     """
+    if category in BUILD_FAILURES:
+        return _FAILED
     seen: set[Outcome] = set()
     for check in checks:
         outcome = check.outcome

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from proctor.assertions.checks import CheckSet
 from proctor.config import Config
 from proctor.errors import ProctorError, UsageError, raise_all
 from proctor.loading.bundles import LoadedPrompt
 from proctor.loading.datasets import Dataset, load_dataset
 from proctor.loading.prompts import Prompts
 from proctor.loading.rules import SuiteRules
-from proctor.loading.scope import SuiteScope
 from proctor.loading.suites import (
     LoadedSubject,
     SuiteDefinition,
@@ -22,12 +21,12 @@ from proctor.loading.suites import (
     find_suites,
     load_suite,
 )
-from proctor.providers.params import unsendable
-from proctor.records import Finding, Label, LoadedAssertion, Warn
-from proctor.registry import assertion_kinds, did_you_mean
+from proctor.records import Finding, Label, Warn
+from proctor.records.targets import LoadedTarget
+from proctor.registry import did_you_mean
 from proctor.scanning.rules import scan_rules
 from proctor.scanning.scanner import Scan, ScanOptions
-from proctor.targets.prompt import PromptTarget
+from proctor.subjects import Loading, ReadySubject, ready_subjects
 
 if TYPE_CHECKING:
     import regex
@@ -35,13 +34,6 @@ if TYPE_CHECKING:
     from proctor.git_revisions import Revision
 
 REGEX_TIMEOUT_S = 1.0
-
-
-class ReadySubject(Struct, frozen=True):
-    """A subject with its assertions compiled."""
-
-    target: PromptTarget
-    checks: CheckSet
 
 
 class ReadySuite(Struct, frozen=True):
@@ -54,6 +46,7 @@ class ReadySuite(Struct, frozen=True):
         subjects: What sits the exam.
         warnings: What is to be known of it.
         labels: What people say of its answers, None when it names no file for that.
+        places: The 0-based places of the cases that can be run, None for all.
     """
 
     definition: SuiteDefinition
@@ -62,6 +55,7 @@ class ReadySuite(Struct, frozen=True):
     subjects: list[ReadySubject]
     warnings: list[Warn]
     labels: list[Label] | None
+    places: Sequence[int] | None = None
 
 
 class Exam(Struct, frozen=True):
@@ -93,8 +87,8 @@ def load_exam(
     every_prompt: bool = False,
     repeats: int | None = None,
     allow_code: bool = False,
-    regex_timeout_s: float = REGEX_TIMEOUT_S,
     with_labels: bool = True,
+    runs_sources: bool = True,
     label: str | None = None,
 ) -> Exam:
     """Read and check suites, prompts and datasets; nothing is run and no code is imported.
@@ -105,8 +99,8 @@ def load_exam(
         every_prompt: Also check the prompts no suite uses.
         repeats: How often each row is repeated, instead of what the suites say.
         allow_code: Whether the assertions may run code of the project once they are prepared.
-        regex_timeout_s: How long one match of a regular expression may take.
         with_labels: Whether to read what people say of answers.
+        runs_sources: Whether plugins that make cases are run, where code is allowed.
         label: The environment whose prompts are under test, by the revision that the project names
             for it; None for those of the files.
 
@@ -119,7 +113,9 @@ def load_exam(
     paths = find_suites(config.root, config.values.evals, wanted)
     patterns, problems = scan_patterns(config)
     problems += duplicate_names(paths)
-    loading = _Loading(config, prompts, allow_code, regex_timeout_s, patterns, with_labels)
+    loading = Loading(
+        config, prompts, allow_code, REGEX_TIMEOUT_S, patterns, with_labels, runs_sources
+    )
     suites: list[ReadySuite] = []
     for path in paths:
         definition, found = load_suite(config.root, path, tested, repeats=repeats)
@@ -165,47 +161,27 @@ def prepare_checks(suite: ReadySuite, subjects: Sequence[ReadySubject]) -> list[
 
     This imports the code of the project that they use.
     """
-    where = {one.spec.id: one.where for one in suite.definition.assertions}
+    definition = suite.definition
+    where = {one.spec.id: one.where for one in definition.all_assertions}
     problems: list[ProctorError] = []
     for subject in subjects:
-        for id_, problem in subject.checks.prepare():
+        for id_, problem in subject.prepare():
             problem.where = problem.where or where[id_]
             problems.append(problem)
     return _unique(problems)
 
 
-class _Loading(NamedTuple):
-    """What all suites of an exam are loaded with."""
-
-    config: Config
-    prompts: Prompts
-    allow_code: bool
-    regex_timeout_s: float
-    scan_patterns: list[regex.Pattern[str]]
-    with_labels: bool
-
-
 def _ready_suite(
-    definition: SuiteDefinition, loading: _Loading, *, is_whole: bool
+    definition: SuiteDefinition, loading: Loading, *, is_whole: bool
 ) -> tuple[ReadySuite | None, list[ProctorError]]:
-    config = loading.config
-    subjects, problems = _ready_subjects(definition, loading)
+    subjects, problems = ready_subjects(definition, loading)
     is_whole = is_whole and not problems
     prompts = _unique_prompts(definition.subjects)
-    needs = subjects[0].checks.needs if subjects else None
+    needs = subjects[0].needs if subjects else None
     scan = _scan(definition, prompts, loading)
-    dataset = None
-    if definition.dataset.path:
-        dataset, found = load_dataset(
-            config.root,
-            definition.dataset.path,
-            rules=SuiteRules(prompts, needs),
-            max_cases=config.values.max_cases,
-            where=definition.dataset_where,
-            scan=scan,
-            delimiter=definition.dataset.delimiter,
-        )
-        problems += found
+    rules = SuiteRules(prompts, needs, target=definition.target)
+    dataset, found = _dataset(definition, rules, scan, loading)
+    problems += found
     labels = None
     # While an assertion is not right, labels of it would be called wrong.
     if loading.with_labels and is_whole:
@@ -214,40 +190,64 @@ def _ready_suite(
     if dataset is None:
         return None, problems
     warnings = [warning for loaded in prompts for warning in loaded.warnings]
-    judged = [one for subject in subjects for one in subject.checks.judged]
+    judged = [one for subject in subjects for one in subject.judged]
     warnings += _once(warning for one in judged for warning in one.warnings)
     warnings += [*dataset.warnings, *scan.warnings()]
-    return ReadySuite(definition, dataset, scan.findings, subjects, warnings, labels), problems
+    suite = ReadySuite(definition, dataset, scan.findings, subjects, warnings, labels)
+    if definition.target is not None and definition.target.subject.kind == "outputs":
+        return _answered(suite, definition.target, problems)
+    return suite, problems
 
 
-def _ready_subjects(
-    definition: SuiteDefinition, loading: _Loading
-) -> tuple[list[ReadySubject], list[ProctorError]]:
-    config = loading.config
-    problems: list[ProctorError] = []
-    subjects: list[ReadySubject] = []
-    for loaded in definition.subjects:
-        scope = SuiteScope(
-            config.root,
-            definition.folder,
-            subject=loaded.subject,
-            prompts=loading.prompts,
-            judge=definition.judge,
-            regex_timeout_s=loading.regex_timeout_s,
+def _dataset(
+    definition: SuiteDefinition, rules: SuiteRules, scan: Scan, loading: Loading
+) -> tuple[Dataset | None, list[ProctorError]]:
+    config, options, where = loading.config, definition.dataset, definition.dataset_where
+    if options.source is not None:
+        from proctor.loading.sources import load_source, unread_source
+
+        if not loading.runs_sources:
+            return unread_source(options, where), []
+        return load_source(
+            options,
+            root=config.root,
+            rules=rules,
+            max_cases=config.values.max_cases,
+            where=where,
+            scan=scan,
             allow_code=loading.allow_code,
         )
-        checks, found = _compile(definition.assertions, scope)
-        problems += found
-        asked = [loaded.subject, *(judge for one in checks.judged for judge in one.judges)]
-        for one in asked:
-            problems += unsendable(one, config.values.providers, where=definition.path)
-        target = PromptTarget(loaded.subject, loaded.prompt.templates)
-        subjects.append(ReadySubject(target, checks))
-    return subjects, problems
+    if not options.path:
+        return None, []
+    return load_dataset(
+        config.root,
+        options.path,
+        rules=rules,
+        max_cases=config.values.max_cases,
+        where=where,
+        scan=scan,
+        delimiter=options.delimiter,
+    )
+
+
+def _answered(
+    suite: ReadySuite, target: LoadedTarget, problems: list[ProctorError]
+) -> tuple[ReadySuite | None, list[ProctorError]]:
+    """A suite of answers that are there already, without the cases that have none."""
+    from proctor.targets.outputs import answered_places
+
+    dataset = suite.dataset
+    cases = [dataset.case(place).id for place in range(len(dataset))]
+    try:
+        places, warnings = answered_places(target, cases)
+    except ProctorError as problem:
+        dataset.close()
+        return None, [*problems, problem]
+    return replace(suite, places=places, warnings=[*suite.warnings, *warnings]), problems
 
 
 def _labels(
-    definition: SuiteDefinition, subjects: Sequence[ReadySubject], loading: _Loading
+    definition: SuiteDefinition, subjects: Sequence[ReadySubject], loading: Loading
 ) -> tuple[list[Label] | None, list[ProctorError]]:
     if definition.labels is None or not subjects:
         return None, []
@@ -262,7 +262,7 @@ def _labels(
     )
 
 
-def _scan(definition: SuiteDefinition, prompts: Sequence[LoadedPrompt], loading: _Loading) -> Scan:
+def _scan(definition: SuiteDefinition, prompts: Sequence[LoadedPrompt], loading: Loading) -> Scan:
     """What looks at the cases of one suite."""
     settings, dataset = loading.config.values.scan, definition.dataset
     rules = scan_rules(loading.scan_patterns, timeout_s=loading.regex_timeout_s)
@@ -270,7 +270,7 @@ def _scan(definition: SuiteDefinition, prompts: Sequence[LoadedPrompt], loading:
     if dataset.allow_pii is not None:
         reasons |= {rule.name: dataset.allow_pii.reason for rule in rules if rule.is_personal}
     options = ScanOptions(
-        path=dataset.path,
+        path=dataset.shown,
         levels=settings.levels(),
         reasons=reasons,
         inputs=frozenset(name for loaded in prompts for name in loaded.prompt.inputs),
@@ -300,23 +300,6 @@ def scan_patterns(config: Config) -> tuple[list[regex.Pattern[str]], list[Procto
                 )
             )
     return compiled, problems
-
-
-def _compile(
-    assertions: Sequence[LoadedAssertion], scope: SuiteScope
-) -> tuple[CheckSet, list[ProctorError]]:
-    compiled = []
-    problems: list[ProctorError] = []
-    for loaded in assertions:
-        kind = assertion_kinds.get(loaded.spec.kind)
-        if kind is None:
-            continue
-        try:
-            compiled.append(kind.compile(loaded.spec, scope))
-        except ProctorError as problem:
-            problem.where = problem.where or loaded.where
-            problems.append(problem)
-    return CheckSet(compiled), problems
 
 
 def _unique_prompts(subjects: Sequence[LoadedSubject]) -> list[LoadedPrompt]:

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
-from contextlib import redirect_stdout
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+from threading import Lock
+from typing import TextIO
 
 from msgspec import Struct
 
@@ -84,6 +86,25 @@ def import_function(
         SuiteError: P6220 when it is not allowed; P6203 when the module or the function cannot be
             had, or the module is another file than `file`.
     """
+    function = _imported(root, reference, file=file, allow_code=allow_code)
+    if not callable(function):
+        raise _not_there(reference, "function ")
+    return function
+
+
+def import_object(root: Path, reference: str, *, allow_code: bool) -> object:
+    """The same for anything that a module has, which is not None.
+
+    Raises:
+        SuiteError: As `import_function`.
+    """
+    part = _imported(root, reference, allow_code=allow_code)
+    if part is None:
+        raise _not_there(reference)
+    return part
+
+
+def _imported(root: Path, reference: str, *, file: str | None = None, allow_code: bool) -> object:
     if not allow_code:
         raise not_allowed(reference)
     names = split_reference(reference)
@@ -100,14 +121,17 @@ def import_function(
             code="P6203",
             hint="rename the module: an installed one has the same name",
         )
-    function: object = getattr(imported, attribute, None)
-    if not callable(function):
-        raise SuiteError(
-            f"`{module}` has no function `{attribute}`",
-            code="P6203",
-            hint="check the name after the colon",
-        )
-    return function
+    part: object = getattr(imported, attribute, None)
+    return part
+
+
+def _not_there(reference: str, noun: str = "") -> SuiteError:
+    module, _, attribute = reference.partition(":")
+    return SuiteError(
+        f"`{module}` has no {noun}`{attribute}`",
+        code="P6203",
+        hint="check the name after the colon",
+    )
 
 
 def not_allowed(reference: str) -> SuiteError:
@@ -117,6 +141,33 @@ def not_allowed(reference: str) -> SuiteError:
         code="P6220",
         hint="read it, then add `--allow-code`",
     )
+
+
+class _Redirected:
+    """How many calls of project code print to stderr now, and what stdout was before."""
+
+    calls = 0
+    before: TextIO | None = None
+    lock = Lock()
+
+
+@contextmanager
+def printing_to_stderr() -> Iterator[None]:
+    """Send what is printed to stderr, for stdout may be a report.
+
+    Unlike `redirect_stdout`, it may begin and end in any order, and in any thread.
+    """
+    with _Redirected.lock:
+        if not _Redirected.calls:
+            _Redirected.before, sys.stdout = sys.stdout, sys.stderr
+        _Redirected.calls += 1
+    try:
+        yield
+    finally:
+        with _Redirected.lock:
+            _Redirected.calls -= 1
+            if not _Redirected.calls and _Redirected.before is not None:
+                sys.stdout, _Redirected.before = _Redirected.before, None
 
 
 def guarded(call: Callable[[], object], what: str, *, code: str) -> object:
@@ -133,7 +184,7 @@ def guarded(call: Callable[[], object], what: str, *, code: str) -> object:
         SuiteError: Naming the class of the exception, never its text, which may hold data.
     """
     try:
-        with redirect_stdout(sys.stderr):
+        with printing_to_stderr():
             return call()
     except ProctorError:
         raise

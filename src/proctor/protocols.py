@@ -6,35 +6,36 @@ part needs comes in through the arguments.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, runtime_checkable
+from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 from proctor.errors import ProctorError
 from proctor.records import (
     Answered,
     AssertionSpec,
     Call,
+    CallKind,
     Case,
-    CaseResult,
     Check,
+    ExpectationResult,
     JsonObject,
     JudgeSetup,
     ModelChoice,
     Outcome,
     Part,
     Prompt,
-    RenderOptions,
     Reply,
-    ReportHead,
     Request,
     RowResult,
+    Scenario,
     Subject,
+    Usage,
     Warn,
 )
 
-if TYPE_CHECKING:
-    from proctor.records.comparison import Comparison
+Shape = tuple[str, ...]
+"""The scenarios of a case by their names, or `BUILD_ONLY` alone."""
 
 
 class CaseSource(Protocol):
@@ -42,6 +43,8 @@ class CaseSource(Protocol):
 
     path: str
     sha256: str
+    shapes: Mapping[int, Shape]
+    """The rows of those cases that have not just one, by the 0-based place of the case."""
 
     def __len__(self) -> int:
         """How many cases there are."""
@@ -75,12 +78,8 @@ class Provider(Protocol):
 class Target(Protocol):
     """What is under test: it turns a case into an answer."""
 
-    def inputs_sha256(self, case: Case) -> str:
-        """What identifies the inputs in a recording's key."""
-        ...
-
-    def request(self, case: Case) -> Request:
-        """What would be sent for this case."""
+    def inputs_sha256(self, row: PlannedRow) -> str:
+        """What identifies the inputs of a row in a recording's key."""
         ...
 
 
@@ -96,19 +95,23 @@ class AnswerSource(Protocol):
         ...
 
 
-class LiveSource(Protocol):
-    """Who is asked for the answers of one subject, and judges them."""
+class LiveJudges(Protocol):
+    """Judges that can be asked now."""
 
-    async def ask(self, call: Call, case: Case) -> Answered:
-        """The answer to one row.
+    async def judged(self, question: Question) -> Heard:
+        """The reply of a judge.
 
         Raises:
             ProctorError: When there was none; its code and message go into the row.
         """
         ...
 
-    async def judged(self, question: Question) -> Heard:
-        """The reply of a judge.
+
+class LiveSource(LiveJudges, Protocol):
+    """Who is asked for the answers of one subject, and judges them."""
+
+    async def ask(self, call: Call, row: PlannedRow) -> Answered:
+        """The answer to one row.
 
         Raises:
             ProctorError: When there was none; its code and message go into the row.
@@ -137,7 +140,10 @@ class Progress(Protocol):
 
 
 class Question(Protocol):
-    """One run of a judge on one answer."""
+    """One run of a judge on one answer, or on what was built."""
+
+    kind: CallKind
+    """What the judge is asked for."""
 
     subject: Subject
     """The rubric, on the model that judges."""
@@ -290,6 +296,14 @@ class Checks(Protocol):
         ...
 
 
+class PreparedChecks(Checks, Protocol):
+    """Assertions that may have something to do before the first row."""
+
+    def prepare(self) -> Iterator[tuple[str, ProctorError]]:
+        """Get ready; the id of each assertion that cannot, and why."""
+        ...
+
+
 class AssertionKind(Protocol):
     """A kind of assertion as the registry holds it."""
 
@@ -306,11 +320,30 @@ class AssertionKind(Protocol):
 
 
 class PlannedRow(NamedTuple):
-    """One row that is to be run: the case, its 0-based place and the repeat, from 1."""
+    """One row that is to be run.
+
+    Args:
+        place: The 0-based place of its case.
+        case: The case, as its scenario has it.
+        repeat: From 1.
+        scenario: Which scenario of the case, or `BUILD_ONLY`; None when it has none.
+        whole: The case as it stands in the dataset; None when that is `case`.
+    """
 
     place: int
     case: Case
     repeat: int
+    scenario: Scenario | None = None
+    whole: Case | None = None
+
+    @property
+    def key(self) -> RowKey:
+        """What tells it from the other rows of its subject."""
+        return self.place, None if self.scenario is None else self.scenario.name, self.repeat
+
+
+RowKey = tuple[int, str | None, int]
+"""The place of the case, the name of the scenario and the repeat of a row."""
 
 
 class RowsRunner(Protocol):
@@ -342,16 +375,43 @@ class JudgeCall(NamedTuple):
     worst_cost_usd: float | None = None
 
 
+class BuildCall(NamedTuple):
+    """The call that built something for a case: what it took, and whether it was made now."""
+
+    usage: Usage | None
+    cost_usd: float | None
+    asked: bool
+    recording: str | None
+
+
+class BuildPart(NamedTuple):
+    """What a row brings of the build that it is the first row of.
+
+    Args:
+        call: The build itself; None when there was none.
+        expectations: What judges found of it.
+        judge_calls: The calls of judges that took, in the order of their votes.
+    """
+
+    call: BuildCall | None
+    expectations: Sequence[ExpectationResult] = ()
+    judge_calls: Sequence[JudgeCall] = ()
+
+
 class RanRow(NamedTuple):
     """A row that was run; `asked` when its answer was asked for now and not replayed.
 
-    `judge_calls` are the calls of judges it needed, in the order of their votes.
+    `judge_calls` are the calls of judges it needed, in the order of their votes. `build` is there
+    on the first row of a build. `worst_cost_usd` is what the answer may have cost at most, for when
+    that is not known and counts; None when it is, or has no price.
     """
 
     planned: PlannedRow
     result: RowResult
     asked: bool
     judge_calls: Sequence[JudgeCall] = ()
+    build: BuildPart | None = None
+    worst_cost_usd: float | None = None
 
 
 class Executor(Protocol):
@@ -361,54 +421,4 @@ class Executor(Protocol):
         self, rows: Iterable[PlannedRow], run_rows: RowsRunner
     ) -> Iterator[list[tuple[PlannedRow, RowResult]]]:
         """Yield the rows with their results a few at a time, in the order of `rows`."""
-        ...
-
-
-class Cases(Protocol):
-    """The cases of one subject of a report, which can be read again and again."""
-
-    def __len__(self) -> int:
-        """How many cases there are."""
-        ...
-
-    def __iter__(self) -> Iterator[CaseResult]:
-        """Each case, in dataset order."""
-        ...
-
-    def lines(self) -> Iterator[bytes]:
-        """Each case as its compact JSON, in dataset order."""
-        ...
-
-    def count(self, *outcomes: Outcome) -> int:
-        """How many cases have one of these outcomes."""
-        ...
-
-    def having(self, *outcomes: Outcome) -> Iterator[CaseResult]:
-        """Only the cases with one of these outcomes."""
-        ...
-
-
-class Renderer(Protocol):
-    """Turns a report into UTF-8 chunks; it touches no file and no terminal."""
-
-    def __call__(self, report: Report, options: RenderOptions) -> Iterator[bytes]:
-        """Yield the report piece by piece."""
-        ...
-
-
-class ComparisonRenderer(Protocol):
-    """Turns a comparison into UTF-8 chunks; it touches no file and no terminal."""
-
-    def __call__(self, comparison: Comparison, options: RenderOptions) -> Iterator[bytes]:
-        """Yield the comparison piece by piece."""
-        ...
-
-
-class Report(Protocol):
-    """A report: its head, and per suite and subject the cases."""
-
-    head: ReportHead
-
-    def cases(self, suite: int, subject: int) -> Cases:
-        """The cases of one subject, by its place in `head.suites[suite].subjects`."""
         ...

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from proctor.canonical import canonical_json
-from proctor.cassettes import Cassette, JudgeKeys, answer_keys, shortened
+from proctor.cassettes import Cassette, JudgeKeys, answer_keys, build_keys, shortened
 from proctor.errors import CassetteError
 from proctor.protocols import Heard, Question
-from proctor.records import Answered, Call, CallKind, Json, JsonObject, Recording, Subject
+from proctor.records import Answered, AnySubject, Call, CallKind, Json, JsonObject, Recording
 
 MAX_TAKES_SHOWN = 8
 
@@ -22,12 +22,24 @@ class Replay:
         command: The command that would record what is missing.
     """
 
-    def __init__(self, cassette: Cassette, subject: Subject, command: str) -> None:
+    def __init__(self, cassette: Cassette, subject: AnySubject, command: str) -> None:
         self._cassette = cassette
         self._subject = subject
         self._command = command
         self._keys = answer_keys(subject)
+        self._build_keys = build_keys(subject)
         self._judge_keys = JudgeKeys()
+
+    def built(self, call: Call) -> Answered | None:
+        """What was recorded of the build that a row needs, None when nothing was."""
+        return self._cassette.find(self._build_keys.key(call.inputs_sha256, call.take))
+
+    def no_build(self, call: Call) -> CassetteError:
+        """P6402: there is no recording of a build, and how the nearest one differs."""
+        why = explain_miss(self._cassette, self._subject, call, kind=CallKind.BUILD)
+        return CassetteError(
+            f"no recording of the build: {why}", code="P6402", hint=f"`{self._command}` records it"
+        )
 
     def answer(self, call: Call) -> Answered:
         """The recorded answer to one row.
@@ -52,7 +64,13 @@ class Replay:
         found = self._cassette.find(self._judge_keys.key(question))
         if found is None:
             call = Call(question.case, question.inputs_sha256, question.take)
-            why = explain_miss(self._cassette, question.subject, call, assertion=question.assertion)
+            why = explain_miss(
+                self._cassette,
+                question.subject,
+                call,
+                kind=question.kind,
+                assertion=question.assertion,
+            )
             raise CassetteError(
                 f"no recording of the judge `{question.subject.model.ref}` for "
                 f"`{question.assertion}`: {why}",
@@ -63,7 +81,12 @@ class Replay:
 
 
 def explain_miss(
-    cassette: Cassette, subject: Subject, call: Call, *, assertion: str | None = None
+    cassette: Cassette,
+    subject: AnySubject,
+    call: Call,
+    *,
+    kind: CallKind = CallKind.ANSWER,
+    assertion: str | None = None,
 ) -> str:
     """Why a call has no recording: what differs from the nearest one of the same case.
 
@@ -71,18 +94,19 @@ def explain_miss(
         cassette: The recordings.
         subject: Who was to be asked.
         call: What was to be asked.
-        assertion: For which assertion, when it is a judge who was to be asked.
+        kind: What it was to be asked for.
+        assertion: For which assertion, when one asks a judge.
     """
     if cassette.is_missing:
         return f"no cassette at {cassette.shown}"
-    kind = CallKind.ANSWER if assertion is None else CallKind.JUDGE
     candidates = [
         one
         for one in cassette.of_case(kind, call.case)
         if assertion is None or one.assertion == assertion
     ]
     if not candidates:
-        what = "this case is" if assertion is None else "its verdicts on this case are"
+        is_judge = kind not in (CallKind.ANSWER, CallKind.BUILD)
+        what = "its verdicts on this case are" if is_judge else "this case is"
         return f"{what} not in {cassette.shown}"
     differences = [_differences(one, subject, call) for one in candidates]
     nearest = min(differences, key=len)
@@ -92,10 +116,10 @@ def explain_miss(
     return f"recorded {_spell_takes(takes)}, asked for {call.take}"
 
 
-def _differences(recording: Recording, subject: Subject, call: Call) -> list[str]:
-    parts, is_judge = recording.parts, recording.call is CallKind.JUDGE
+def _differences(recording: Recording, subject: AnySubject, call: Call) -> list[str]:
+    parts, is_judge = recording.parts, recording.call not in (CallKind.ANSWER, CallKind.BUILD)
     differences: list[str] = []
-    if parts.prompt != subject.prompt.bundle_sha256:
+    if parts.prompt != subject.bundle_sha256:
         differences.append("rubric changed" if is_judge else "prompt changed")
     if parts.inputs != call.inputs_sha256:
         differences.append("what is judged changed" if is_judge else "inputs changed")

@@ -2,51 +2,73 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
-from pathlib import Path
-from typing import NamedTuple
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from proctor.asking import AskingLimits, Desk, Means
-from proctor.canonical import FORMAT_VERSION, sha256_hex
+from proctor.canonical import sha256_hex
 from proctor.cassette_files import CassetteFolder, Line, RecordingLog, read_log, rewrite_cassette
 from proctor.cassettes import (
     CacheMode,
     Cassette,
-    DamagedRecording,
-    JudgeKeys,
-    KeyCheck,
     answer_keys,
-    as_answered,
-    prove_recording,
 )
-from proctor.errors import ProctorError, ProviderError, UsageError, raise_all
-from proctor.pipeline import ReadySubject, ReadySuite
+from proctor.errors import ProctorError, raise_all
+from proctor.kept_calls import Earlier, JudgingCalls, Kept, KeptCalls, Wanted
+from proctor.pipeline import ReadySuite
 from proctor.planning import Plan
-from proctor.protocols import Heard, PlannedRow, Question, RanRow
+from proctor.protocols import PlannedRow, RanRow, RowKey
 from proctor.records import (
     Answered,
     Call,
     CallKind,
-    Case,
-    KeyParts,
-    Provenance,
-    Recording,
-    Reply,
     Request,
-    RowResult,
     Subject,
-    encode_json,
 )
-from proctor.replaying import subject_keys
-from proctor.run_folders import SuiteLock, new_run_folder, private_folder, unfinished
-from proctor.running.engine import GRACE_S, FinishedRow, LiveExecutor, LiveLoop
+from proctor.recovering import recover
+from proctor.run_folders import (
+    RunFolder,
+    SuiteLock,
+    new_run_folder,
+    note_received,
+    private_folder,
+)
+from proctor.running.engine import GRACE_S, AskRow, Done, FinishedRow, LiveExecutor, LiveLoop, Row
 from proctor.running.row import AskedRow, RowChecks
-from proctor.safe_io import write_whole
+from proctor.subjects import ReadySubject
+from proctor.target_protocols import LiveTarget
 from proctor.targets.prompt import PromptTarget
+
+if TYPE_CHECKING:
+    from proctor.agent_asking import AgentRows
+
+
+class Resumed(Struct, frozen=True):
+    """A run that goes on.
+
+    Args:
+        run: Its folder.
+        claimed: Per suite the recordings, by their SHA-256, that the rows it has kept asked for.
+    """
+
+    run: RunFolder
+    claimed: Mapping[str, frozenset[str]]
+
+    def earlier(self, suite: str) -> Earlier:
+        """What it has received of a suite before."""
+        received = self.run.received(suite)
+        return Earlier(received, set(received - self.claimed.get(suite, frozenset())))
 
 
 class LiveOptions(Struct, frozen=True, kw_only=True):
@@ -56,25 +78,21 @@ class LiveOptions(Struct, frozen=True, kw_only=True):
         mode: What is asked for, and what is stored.
         limits: How much at once, and how long.
         grace_s: How long calls in flight may still take after a stop.
+        on_finished: Told of each row as soon as it has finished, with the name of its suite.
+        resumed: The run that goes on; None for a new one.
+        agents: The targets that are asked, by the names of their suites.
+        agents_at_once: How many rows of a target are in flight at most.
+        keep: Whether what targets build is left as it is.
     """
 
     mode: CacheMode
     limits: AskingLimits
     grace_s: float = GRACE_S
-
-
-class _Kept(Struct, frozen=True):
-    """What a session holds of one suite: its recordings, old and new, and calls without one."""
-
-    cassette: Cassette
-    log: RecordingLog
-    calls: dict[str, asyncio.Future[Answered]]
-    mode: CacheMode
-
-    def find(self, key: str) -> Answered | None:
-        """The answer that is there already, or None."""
-        found = self.cassette.find(key) if self.mode is CacheMode.RECORD else None
-        return found or self.log.find(key)
+    on_finished: Callable[[str, ReadySubject, RanRow], None] | None = None
+    resumed: Resumed | None = None
+    agents: Mapping[str, LiveTarget] = {}
+    agents_at_once: int = 16
+    keep: bool = False
 
 
 class LiveSession:
@@ -101,21 +119,26 @@ class LiveSession:
         options: LiveOptions,
     ) -> None:
         self.mode = options.mode.value
+        self.is_whole = False
+        """Whether every row has been run, so that nobody will go on with the run."""
         self._folder = folder
         self._means = means
         self._options = options
         self._desks: dict[str, Desk] = {}
-        self._kept: dict[str, _Kept] = {}
-        self._running: Generator[list[FinishedRow], None, None] | None = None
+        self._kept: dict[str, Kept] = {}
+        self._running: Generator[Any, None, None] | None = None
+        self._agents: AgentRows | None = None
         with ExitStack() as held:
             cassettes = {} if options.mode is CacheMode.OFF else self._take_over(suites, held)
-            self.run = new_run_folder(folder.project, means.clock)
+            resumed = options.resumed
+            self.run = resumed.run if resumed else new_run_folder(folder.project, means.clock)
             self._loop = LiveLoop()
             held.callback(self._loop.close)
             for name, cassette in cassettes.items():
                 log = RecordingLog(self.run.recorded(name))
                 held.callback(log.close)
-                self._kept[name] = _Kept(cassette, log, {}, options.mode)
+                earlier = resumed.earlier(name) if resumed else Earlier()
+                self._kept[name] = Kept(cassette, log, {}, options.mode, earlier)
             self._held = held.pop_all()
 
     def _take_over(
@@ -141,36 +164,81 @@ class LiveSession:
         return cassettes
 
     def rows(
-        self, suite: str, subject: ReadySubject, rows: Iterable[PlannedRow], timed_out: set[str]
+        self,
+        suite: str,
+        subject: ReadySubject,
+        rows: Iterable[PlannedRow],
+        timed_out: set[str] | None,
     ) -> Iterator[list[RanRow]]:
         """Ask for each answer that is needed and check it, many at a time."""
-        source = _Asking(self._desk, subject.target, self._kept.get(suite))
+        kept, limits = self._kept.get(suite), self._options.limits
         checks = RowChecks(subject.checks, timed_out)
-        asked_row = AskedRow(subject.target, source, checks)
+        if isinstance(subject.target, PromptTarget):
+            source = _Asking(self._desk, subject.target, kept, self._means)
+            run_row = _asked_rows(subject, source, checks)
+            concurrency = 1 if subject.is_exclusive else limits.concurrency
+            yield from self._finished(suite, subject, rows, run_row, concurrency)
+            return
+        from proctor.agent_asking import AgentOptions, AgentRows, Nobody
 
-        async def run_row(case: Case, repeat: int) -> RowResult:
-            result = await asked_row(case, repeat)
-            self._means.progress.row_done(result.outcome)
-            return result
+        options, calls = self._options, JudgingCalls(self._desk, kept, self._means)
+        concurrency = 1 if subject.is_exclusive else options.agents_at_once
+        agents = self._agents = AgentRows(
+            subject,
+            options.agents.get(suite) or Nobody(),
+            calls=calls,
+            checks=checks,
+            means=self._means,
+            options=AgentOptions(timeout_s=limits.timeout_s, keep=options.keep),
+        )
+        planned = list(rows)
+        agents.expect(planned)
+        yield from self._finished(suite, subject, planned, agents, concurrency)
+        self._close_agents()
 
+    def _finished(
+        self,
+        suite: str,
+        subject: ReadySubject,
+        rows: Iterable[PlannedRow],
+        run_row: Callable[[PlannedRow], Awaitable[RanRow]],
+        concurrency: int,
+    ) -> Iterator[list[RanRow]]:
+        on_finished = self._options.on_finished
+
+        async def finish(row: PlannedRow) -> RanRow:
+            ran = await run_row(row)
+            if on_finished is not None:
+                on_finished(suite, subject, ran)
+            self._means.progress.row_done(ran.result.outcome)
+            return ran
+
+        for batch in self._run(rows, finish, concurrency):
+            yield [ran for _, ran in batch]
+
+    def calls(
+        self,
+        suite: str,
+        items: Iterable[Row],
+        make: Callable[[KeptCalls, Row], Awaitable[Done]],
+    ) -> Iterator[list[FinishedRow[Row, Done]]]:
+        """Make calls for each of some items, many at a time; yield what came of each, in order."""
+        calls = KeptCalls(self._desk, self._kept.get(suite), self._means)
+        return self._run(items, lambda item: make(calls, item), self._options.limits.concurrency)
+
+    def _run(
+        self, rows: Iterable[Row], ask: AskRow[Row, Done], concurrency: int
+    ) -> Generator[list[FinishedRow[Row, Done]], None, None]:
         executor = LiveExecutor(
             self._loop,
-            concurrency=self._options.limits.concurrency,
+            concurrency=concurrency,
             stop=self._means.stop,
             grace_s=self._options.grace_s,
             on_stop=self._give_up_waiting,
         )
-        self._running = executor.run(rows, run_row)
-        for batch in self._running:
-            yield [
-                RanRow(
-                    planned,
-                    result,
-                    source.was_asked(planned.case.id, planned.repeat),
-                    checks.judge_calls(planned.case.id, planned.repeat),
-                )
-                for planned, result in batch
-            ]
+        running = executor.run(rows, ask)
+        self._running = running
+        return running
 
     def _desk(self, subject: Subject) -> Desk:
         """Where the provider of a model is asked; all that ask it share its limits."""
@@ -182,6 +250,13 @@ class LiveSession:
     def _give_up_waiting(self) -> None:
         for desk in self._desks.values():
             desk.give_up_waiting()
+        if self._agents is not None:
+            self._agents.give_up_waiting()
+
+    def _close_agents(self) -> None:
+        if self._agents is not None and not self._loop.is_closed:
+            self._loop.run(self._agents.close())
+        self._agents = None
 
     def close(self) -> None:
         """End what is in flight, and bring what was received into the cassettes.
@@ -194,6 +269,7 @@ class LiveSession:
         with self._held:
             if self._running is not None:
                 self._running.close()
+            self._close_agents()
             if not self._loop.is_closed:
                 self._loop.run(self._close_providers())
             for name, kept in self._kept.items():
@@ -202,6 +278,9 @@ class LiveSession:
                     received = dict(read_log(kept.log.path))
                     if received:
                         rewrite_cassette(self._folder, name, new=received)
+                    if received and not self.is_whole:
+                        recordings = [sha256_hex(line.raw) for line in received.values()]
+                        note_received(kept.log.path, recordings)
                 except ProctorError as problem:
                     problems += self._not_stored(problem, name, len(received))
                 else:
@@ -234,31 +313,47 @@ class LiveSession:
             await provider.aclose()
 
 
-class _Asking:
+def _asked_rows(
+    subject: ReadySubject, source: _Asking, checks: RowChecks
+) -> Callable[[PlannedRow], Awaitable[RanRow]]:
+    """What runs the rows of a prompt on a model."""
+    assert isinstance(subject.target, PromptTarget)  # noqa: S101 - the caller has looked
+    asked_row = AskedRow(subject.target, source, checks)
+
+    async def run_row(row: PlannedRow) -> RanRow:
+        result = await asked_row(row)
+        return RanRow(row, result, source.was_asked(row), checks.judge_calls(row))
+
+    return run_row
+
+
+class _Asking(JudgingCalls):
     """Asks for the answers of one subject; rows that need the same answer share one call.
 
     Args:
         desk: Where the provider of a model is asked.
         target: Makes the requests.
         kept: The recordings of the suite, None when nothing is stored.
+        means: Where time comes from, and what stops the run.
     """
 
     def __init__(
-        self, desk: Callable[[Subject], Desk], target: PromptTarget, kept: _Kept | None
+        self,
+        desk: Callable[[Subject], Desk],
+        target: PromptTarget,
+        kept: Kept | None,
+        means: Means,
     ) -> None:
-        self._desk = desk
+        super().__init__(desk, kept, means)
         self._target = target
-        self._kept = kept
         self._keys = answer_keys(target.subject)
-        self._judge_keys = JudgeKeys()
-        self._proofs = KeyCheck()
-        self._asked: set[tuple[str, int]] = set()
+        self._asked: set[RowKey] = set()
 
-    def was_asked(self, case: str, repeat: int) -> bool:
+    def was_asked(self, row: PlannedRow) -> bool:
         """Whether the answer to this row was asked for, and not replayed or shared."""
-        return (case, repeat) in self._asked
+        return row.key in self._asked
 
-    async def ask(self, call: Call, case: Case) -> Answered:
+    async def ask(self, call: Call, row: PlannedRow) -> Answered:
         """The answer to one row.
 
         Raises:
@@ -266,171 +361,13 @@ class _Asking:
         """
 
         def request() -> Request:
-            made = self._target.request(case)
-            self._asked.add((call.case, call.take))
+            made = self._target.request(row.case)
+            self._asked.add(row.key)
             return made
 
-        wanted = _Wanted(CallKind.ANSWER, self._target.subject, call, None)
+        wanted = Wanted(CallKind.ANSWER, self._target.subject, call, None)
         key = self._keys.key(call.inputs_sha256, call.take)
-        return (await self._find_or_ask(wanted, key, request)).reply
-
-    async def judged(self, question: Question) -> Heard:
-        """The reply of a judge.
-
-        Raises:
-            ProviderError: When there was none that could be kept.
-        """
-        call = Call(question.case, question.inputs_sha256, question.take)
-        wanted = _Wanted(CallKind.JUDGE, question.subject, call, question.assertion)
-        return await self._find_or_ask(wanted, self._judge_keys.key(question), question.request)
-
-    async def _find_or_ask(
-        self, wanted: _Wanted, key: str, request: Callable[[], Request]
-    ) -> Heard:
-        kept = self._kept
-        if kept is None:
-            reply = await self._desk(wanted.subject).ask(request(), wanted.call)
-            return Heard(_answered(reply, recording=None), asked=True)
-        found = kept.find(key)
-        if found is not None:
-            return Heard(found, asked=False)
-        asked = key not in kept.calls
-        if asked:
-            kept.calls[key] = asyncio.ensure_future(self._ask_and_keep(kept, key, wanted, request))
-        return Heard(await kept.calls[key], asked)
-
-    async def _ask_and_keep(
-        self, kept: _Kept, key: str, wanted: _Wanted, request: Callable[[], Request]
-    ) -> Answered:
-        desk = self._desk(wanted.subject)
-        reply = await desk.ask(request(), wanted.call)
-        raw = encode_json(_recording(key, wanted, reply, desk))
-        try:
-            prove_recording(raw, self._proofs)
-        except DamagedRecording as damage:
-            raise ProviderError(f"the reply cannot be kept: it {damage}", code="P6312") from None
-        try:
-            kept.log.append(key, raw)
-        except UsageError:
-            desk.means.stop.request()
-            raise
-        # Later rows read it from the log, so that answers are not held in memory.
-        del kept.calls[key]
-        return _answered(reply, recording=sha256_hex(raw))
-
-
-class _Wanted(Struct, frozen=True, gc=False):
-    """A call: what it is made for, who is asked, and the assertion that asks."""
-
-    kind: CallKind
-    subject: Subject
-    call: Call
-    assertion: str | None
-
-
-def _recording(key: str, wanted: _Wanted, reply: Reply, desk: Desk) -> Recording:
-    subject, call, provider = wanted.subject, wanted.call, desk.provider
-    return Recording(
-        v=FORMAT_VERSION,
-        key=key,
-        model=subject.model.ref,
-        case=call.case,
-        scenario=None,
-        assertion=wanted.assertion,
-        call=wanted.kind,
-        take=call.take,
-        parts=KeyParts(subject.prompt.bundle_sha256, call.inputs_sha256, subject.model.params),
-        answer=reply.answer,
-        usage=reply.usage,
-        cost_usd=reply.cost_usd,
-        latency_ms=reply.latency_ms,
-        recorded=Provenance(
-            provider=desk.name,
-            host=None if provider is None else provider.host,
-            response_model=reply.response_model,
-            on=f"{desk.means.clock.now():%Y-%m-%d}",
-        ),
-    )
-
-
-def _answered(reply: Reply, *, recording: str | None) -> Answered:
-    return Answered(reply.answer, recording, reply.usage, reply.cost_usd, reply.latency_ms)
-
-
-class Recovered(NamedTuple):
-    """What came of recovering a suite.
-
-    Args:
-        taken: How many recordings are in the cassette now.
-        held_back: How many are not, by the file that they stay in.
-    """
-
-    taken: int
-    held_back: dict[Path, int]
-
-
-def recover(folder: CassetteFolder, suite: ReadySuite, plan: Plan) -> Recovered:
-    """Bring what killed runs received of a suite into its cassette.
-
-    Only recordings of calls that the plan makes are taken; the rest stays where it is.
-
-    Raises:
-        ProctorError: P6403 or P6404 when a log or the cassette is damaged; nothing changed then.
-    """
-    name = suite.definition.name
-    logs = unfinished(folder.project, name)
-    if not logs:
-        return Recovered(0, {})
-    lines = [(log, key, line) for log in logs for key, line in read_log(log)]
-    keys = _keys_of_plan(folder, suite, plan, {key: line for _, key, line in lines})
-    received: dict[str, Line] = {}
-    left: dict[Path, list[bytes]] = {log: [] for log in logs}
-    for log, key, line in lines:
-        if key in keys:
-            received[key] = line
-        else:
-            left[log].append(line.raw)
-    if received:
-        rewrite_cassette(folder, name, new=received)
-    for log, rest in left.items():
-        if rest:
-            # Without what was taken, which may be out of date when the rest is.
-            write_whole(log, [raw + b"\n" for raw in rest])
-        else:
-            log.unlink()
-    held_back = {log: len(rest) for log, rest in left.items() if rest}
-    return Recovered(len(received), held_back)
-
-
-def recover_alone(folder: CassetteFolder, suite: ReadySuite, plan: Plan) -> Recovered:
-    """The same for a suite that is not being recorded; it is locked meanwhile.
-
-    Raises:
-        ProctorError: As `recover`; P6405 when the suite is being recorded elsewhere.
-    """
-    name = suite.definition.name
-    if not unfinished(folder.project, name):
-        return Recovered(0, {})
-    lock = SuiteLock(folder.project, name)
-    try:
-        return recover(folder, suite, plan)
-    finally:
-        lock.release()
-
-
-def _keys_of_plan(
-    folder: CassetteFolder, suite: ReadySuite, plan: Plan, received: Mapping[str, Line]
-) -> set[str]:
-    """The keys that a plan asks for, where answers that were received count as recorded."""
-    cassette, problems = folder.open(suite.definition.name)
-    with closing(cassette):
-        raise_all(problems)
-
-        def find(key: str) -> Answered | None:
-            line = received.get(key)
-            return cassette.find(key) if line is None else as_answered(line.raw, "")
-
-        keys: set[str] = set()
-        for subject in suite.subjects:
-            keys |= subject_keys(subject, suite.dataset, plan, find)
-        return keys
+        heard = await self.find_or_ask(wanted, key, request)
+        if heard.asked:
+            self._asked.add(row.key)
+        return heard.reply

@@ -12,8 +12,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar, cast
 
 from proctor.errors import SuiteError
-from proctor.protocols import AssertionKind, ComparisonRenderer, Renderer
+from proctor.protocols import AssertionKind
 from proctor.records import AssertionSpec
+from proctor.report_protocols import (
+    ComparisonRenderer,
+    PairwiseRenderer,
+    Renderer,
+    SideBySideRenderer,
+)
 from proctor.version import VERSION
 
 if TYPE_CHECKING:
@@ -166,13 +172,33 @@ assertion_kinds: Registry[AssertionKind] = Registry(
     unfit=_unfit_kind,
 )
 
+
+def _unfit_source(part: object) -> str | None:
+    return None if callable(getattr(part, "load", part)) else "it has no `load`"
+
+
+case_sources: Registry[object] = Registry(
+    "case source", {}, group="proctor.sources", unfit=_unfit_source
+)
+
 renderers: Registry[Renderer] = Registry(
     "format",
     {
+        "html": "proctor.rendering.html.report:render_html",
         "json": "proctor.rendering.report_json:render_json",
         "junit": "proctor.rendering.junit:render_junit",
         "markdown": "proctor.rendering.markdown:render_markdown",
         "text": "proctor.rendering.text:render_text",
+    },
+)
+
+pairwise_renderers: Registry[PairwiseRenderer] = Registry(
+    "format",
+    {
+        "html": "proctor.rendering.html.pairwise:render_html_pairwise",
+        "json": "proctor.rendering.pairwise_json:render_pairwise_json",
+        "markdown": "proctor.rendering.pairwise_markdown:render_pairwise_markdown",
+        "text": "proctor.rendering.pairwise_text:render_pairwise_text",
     },
 )
 
@@ -184,3 +210,8 @@ comparison_renderers: Registry[ComparisonRenderer] = Registry(
         "text": "proctor.rendering.comparison_text:render_comparison_text",
     },
 )
+
+side_by_side_renderers: Registry[SideBySideRenderer] = Registry(
+    "format", {"html": "proctor.rendering.html.report:render_html_comparison"}
+)
+"""Those that show the answers of both reports, which a comparison does not hold."""

@@ -9,27 +9,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from proctor.aggregating import (
-    JudgeFacts,
     SubjectTally,
     SuiteFacts,
     SuiteTally,
-    case_outcome,
-    case_units,
 )
+from proctor.case_results import case_outcome, case_units, is_flaky_case
 from proctor.errors import ReportError
-from proctor.outcomes import row_outcome
+from proctor.outcomes import BUILD_FAILURES, row_outcome, worst_outcome
 from proctor.records import (
+    BUILD_ONLY,
     MAX_REPEATS,
+    CacheReport,
     CaseResult,
+    ExpectationResult,
     Json,
-    JsonObject,
     ModelChoice,
     Prompt,
     ReportHead,
@@ -40,32 +38,19 @@ from proctor.records import (
     ThresholdReport,
     Thresholds,
     encode_json,
-    model_answer,
 )
-from proctor.statistics import is_flaky
-from proctor.strict_json import typed
+from proctor.report_claims import agreement_of, as_counted, judge_facts_of, limits_of
 from proctor.verdicts import (
-    AGREEMENT,
     agreement_thresholds,
     at_k_thresholds,
     cost_threshold,
+    of_a_part,
     rate_thresholds,
     verdict_of,
 )
 
-if TYPE_CHECKING:
-    from proctor.judging.labels import AgreementFigures
-
 _CLOSE = 1e-9
 _SHOWN = 80
-_LIMITS = {
-    "passRate": "pass_rate",
-    "maxErrorRate": "max_error_rate",
-    "minMeasured": "min_measured",
-    "maxCostUsd": "max_cost_usd",
-    "passAtK": "pass_at_k",
-    "passHatK": "pass_hat_k",
-}
 
 
 class ReportProof:
@@ -115,6 +100,8 @@ class ReportProof:
                 suites.append(proof.finish())
             except ValueError as problem:
                 raise self._contradiction(f"`suites[{place}].thresholds` {problem}") from None
+            if self._head.partial:
+                suites[-1] = of_a_part(suites[-1])
             self._require_same(claimed, suites[-1], f"suites[{place}]")
         verdict, code = verdict_of(suites, partial=self._head.partial)
         made = replace(self._head, suites=[], verdict=verdict, exit_code=int(code))
@@ -166,15 +153,16 @@ class _SuiteProof:
             suite=claimed.suite,
             tiers=claimed.tiers,
             repeats=claimed.repeats,
+            rows=_rows_of_subject(claimed),
             dataset=claimed.dataset,
             assertion_ids=ids,
             thresholds=Thresholds(),
-            judge=_judge_facts(claimed.judge),
+            judge=judge_facts_of(claimed.judge),
             warnings=claimed.warnings,
             mode=claimed.cache.mode,
         )
         self._tally = SuiteTally(facts)
-        self._agreement = _agreement(claimed.judge)
+        self._agreement = agreement_of(claimed.judge)
         self.subjects = [
             _SubjectProof(claimed, set(ids), self._tally.subject(_subject(subject)))
             for subject in claimed.subjects
@@ -187,28 +175,32 @@ class _SuiteProof:
             ValueError: When its thresholds are none.
         """
         claimed, made = self._claimed, self._tally.finish()
-        limits = _limits(claimed)
+        limits = limits_of(claimed)
         subjects = [
             self._with_claims(said, found)
             for said, found in zip(claimed.subjects, made.subjects, strict=True)
         ]
-        cache = claimed.cache
-        # Which answers were asked for now is not said row by row, only how many.
-        recorded = min(cache.recorded, made.cache.replayed) if cache.live else 0
         return replace(
             made,
             judge=made.judge and {**made.judge, "agreement": _plain(self._agreement)},
-            cache=replace(
-                made.cache,
-                live=cache.live,
-                replayed=made.cache.replayed - recorded,
-                recorded=recorded,
-            ),
+            cache=self._cache(made.cache),
             thresholds=[
                 *_thresholds(claimed, limits, subjects),
                 *agreement_thresholds(limits, self._agreement),
             ],
             subjects=subjects,
+        )
+
+    def _cache(self, made: CacheReport) -> CacheReport:
+        """The counts of recordings as the rows give them, with what the rows do not say."""
+        claimed = self._claimed.cache
+        if any(subject.prompt is None for subject in self._claimed.subjects):
+            # What a target built has been counted, and stands in no row.
+            return claimed
+        # Which answers were asked for now is not said row by row, only how many.
+        recorded = min(claimed.recorded, made.replayed) if claimed.live else 0
+        return replace(
+            made, live=claimed.live, replayed=made.replayed - recorded, recorded=recorded
         )
 
     def _with_claims(self, said: SubjectReport, found: SubjectReport) -> SubjectReport:
@@ -217,6 +209,8 @@ class _SuiteProof:
         They say nothing of what judges cost, nor which answers were paid for now.
         """
         is_judged, is_live = self._claimed.judge is not None, self._claimed.cache.live
+        if said.prompt is None:
+            found = replace(found, tokens=said.tokens, cost=said.cost)
         cost = found.cost
         if is_judged:
             unknown = max(said.cost.unknown, cost.unknown)
@@ -224,6 +218,15 @@ class _SuiteProof:
         if is_judged or is_live:
             cost = replace(cost, paid=said.cost.paid, replayed=said.cost.replayed)
         return replace(found, prompt=said.prompt, bundle_sha256=said.bundle_sha256, cost=cost)
+
+
+def _rows_of_subject(claimed: SuiteReport) -> int:
+    """How many rows a subject has, at least one for each case and repeat.
+
+    How many scenarios a case has that was never run is not said row by row.
+    """
+    said = max(subject.counts.rows for subject in claimed.subjects) if claimed.subjects else 0
+    return max(said, claimed.dataset.selected * claimed.repeats)
 
 
 class _SubjectProof:
@@ -238,17 +241,17 @@ class _SubjectProof:
     def add(self, case: CaseResult) -> str | None:
         """Count a case, and say what is wrong with it, if anything is."""
         rows = case.rows
-        problem = self._misplaced(case) or self._count_rows(rows)
+        problem = self._misplaced(case) or self._count_rows(rows, case.expectations)
         if problem is not None:
             return problem
         outcome = rows[0].outcome if len(rows) == 1 else case_outcome(rows)
         if case.outcome is not outcome:
             return f"is {case.outcome.value}, its rows give {outcome.value}"
-        units = case_units(rows)
-        self._tally.add_units(units)
+        units = case_units(rows, case.expectations)
+        self._tally.add_units(case)
         if case.units != units:
             return "does not count its rows right in `units`"
-        if case.flaky is not is_flaky(units[0].passed, units[0].n):
+        if case.flaky is not is_flaky_case(units):
             return f"says `flaky` is {str(case.flaky).lower()}, its rows say otherwise"
         return None
 
@@ -263,7 +266,9 @@ class _SubjectProof:
         self._last = case.index
         return None
 
-    def _count_rows(self, rows: list[RowResult]) -> str | None:
+    def _count_rows(
+        self, rows: list[RowResult], expectations: list[ExpectationResult]
+    ) -> str | None:
         if len(rows) != 1 and len({(row.scenario, row.repeat) for row in rows}) < len(rows):
             return "has a row twice"
         if not rows:
@@ -276,51 +281,14 @@ class _SubjectProof:
             for check in row.checks:
                 if check.id not in self._checks:
                     return "has a check that `checks` does not count"
-            counted = self._tally.add(row if row.error is None else _with_answer(row))
-            outcome = row_outcome(counted.checks, row.error)
+            counted = self._tally.add(as_counted(row))
+            outcome = row_outcome(counted.checks, row.error, row.category)
+            if row.scenario == BUILD_ONLY and row.category not in BUILD_FAILURES:
+                of_build = {one.outcome for one in expectations if one.repeat == row.repeat}
+                outcome = worst_outcome({outcome, *of_build})
             if row.outcome is not outcome:
                 return f"has a row that is {row.outcome.value}, its checks give {outcome.value}"
         return None
-
-
-def _with_answer(row: RowResult) -> RowResult:
-    """The row as it was counted: a report without answers hides whether there was one."""
-    hidden = row.recording is not None or row.usage is not None or row.latency_ms is not None
-    return replace(row, answer=model_answer(None)) if hidden and row.answer is None else row
-
-
-class _JudgedAssertion(Struct):
-    id: str
-
-
-class _Judge(Struct):
-    runs: int
-    models: list[str]
-    assertions: list[_JudgedAssertion]
-    agreement: Json
-
-
-def _judge_facts(claimed: JsonObject | None) -> JudgeFacts | None:
-    if claimed is None:
-        return None
-    try:
-        judge = typed(claimed, _Judge)
-    except msgspec.ValidationError:
-        raise ValueError("is no judge") from None
-    ids = [one.id for one in judge.assertions]
-    return JudgeFacts(runs=judge.runs, models=judge.models, assertions=ids)
-
-
-def _agreement(claimed: JsonObject | None) -> AgreementFigures | None:
-    """What follows from the counts of labels, which no row knows anything about."""
-    if claimed is None or claimed["agreement"] is None:
-        return None
-    from proctor.judging.labels import AgreementCounts
-
-    try:
-        return typed(claimed["agreement"], AgreementCounts).figures()
-    except msgspec.ValidationError:
-        raise ValueError("has an agreement that is none") from None
 
 
 def _subject(claimed: SubjectReport) -> Subject:
@@ -344,27 +312,6 @@ def _thresholds(
     if limits.max_cost_usd is not None:
         made.append(cost_threshold(limits.max_cost_usd, _cost_usd(claimed, subjects)))
     return made + at_k_thresholds(limits, subjects)
-
-
-def _limits(claimed: SuiteReport) -> Thresholds:
-    """The limits that a suite says it has."""
-    given: JsonObject = {}
-    for threshold in claimed.thresholds:
-        of_agreement = threshold.name.removeprefix(AGREEMENT)
-        if of_agreement != threshold.name:
-            given.setdefault("judge_agreement", {})[of_agreement] = threshold.limit
-        elif threshold.name in _LIMITS:
-            given[_LIMITS[threshold.name]] = threshold.limit
-        else:
-            raise ValueError(f"has the unknown name `{threshold.name}`")
-    try:
-        limits = typed(given, Thresholds)
-    except msgspec.ValidationError:
-        raise ValueError("has a limit of the wrong type") from None
-    for at_k in (limits.pass_at_k, limits.pass_hat_k):
-        if at_k is not None and at_k.k > claimed.repeats:
-            raise ValueError(f"asks for k = {at_k.k} of {claimed.repeats} repeats")
-    return limits
 
 
 def _cost_usd(claimed: SuiteReport, subjects: list[SubjectReport]) -> float | None:

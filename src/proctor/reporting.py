@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from proctor.aggregating import report_head
 from proctor.errors import UsageError
-from proctor.protocols import Cases
 from proctor.records import CaseResult, Check, Outcome, ReportHead, encode_json
+from proctor.report_protocols import Cases
 from proctor.strict_json import parse_json, typed
 
 if TYPE_CHECKING:

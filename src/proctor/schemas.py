@@ -19,7 +19,8 @@ from proctor.errors import ProctorError
 from proctor.loading.assertions import MAX_ASSERTIONS
 from proctor.loading.cases import MAX_ID, CaseFile
 from proctor.loading.prompts import PromptFile
-from proctor.loading.suites import ModelOverride, SuiteFile
+from proctor.loading.suites import UNDER_TEST, ModelOverride, SuiteFile
+from proctor.loading.targets import HOW
 from proctor.packets.formats import REPORT_SCHEMA as PACKET_REPORT_SCHEMA
 from proctor.packets.formats import Packet, PacketReport, PacketResponse, PacketSuiteFile
 from proctor.packets.kinds import GROUP, listed_kinds
@@ -33,13 +34,14 @@ from proctor.records import (
     SubjectReport,
 )
 from proctor.records.comparison import COMPARISON_SCHEMA, Comparison
+from proctor.records.pairwise import PAIRWISE_SCHEMA, Pairwise
+from proctor.records.targets import HeaderSpec
 from proctor.registry import assertion_kinds
 
 FOLDER = ".schema"
 """Where the schemas of a project stand, below its suites' folder."""
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
-_SUBJECTS = ("prompt", "prompts")
 _ARGUMENT = re.compile(r" {4}(\w+): (.*)\Z")
 
 Definitions = dict[str, JsonObject]
@@ -61,13 +63,19 @@ def render_schema(name: str) -> bytes:
 
 
 def _suite() -> JsonObject:
-    whole, definitions = _definitions(SuiteFile, ModelOverride)
+    whole, definitions = _definitions(SuiteFile, ModelOverride, HeaderSpec)
     suite = definitions["SuiteFile"]
     keys = suite["properties"]
     keys["assertions"] |= _assertions({"required": ["id"]})
     model = {"anyOf": [{"type": "string"}, {"$ref": "#/$defs/ModelOverride"}]}
     keys["models"]["anyOf"][0]["items"] = model
-    suite["oneOf"] = [{"required": [key]} for key in _SUBJECTS if key in keys]
+    suite["oneOf"] = [{"required": [key]} for key in UNDER_TEST]
+    origins: list[Json] = [{"required": ["path"]}, {"required": ["source"]}]
+    definitions["DatasetFile"]["oneOf"] = origins
+    del definitions["DatasetFile"]["properties"]["path"]["default"]
+    definitions["TargetFile"]["oneOf"] = [{"required": [key]} for key in HOW]
+    header: Json = {"anyOf": [{"type": "string"}, {"$ref": "#/$defs/HeaderSpec"}]}
+    definitions["HttpFile"]["properties"]["headers"]["additionalProperties"] = header
     definitions["Assertion"] = {"title": "An assertion", "oneOf": list(_kinds(definitions))}
     return _top("A suite of Proctor", whole, definitions)
 
@@ -134,6 +142,12 @@ def _comparison() -> JsonObject:
     return _top("A comparison of Proctor", whole, definitions)
 
 
+def _pairwise() -> JsonObject:
+    whole, definitions = _closed_definitions(Pairwise)
+    definitions["Pairwise"]["properties"]["schema"] = {"const": PAIRWISE_SCHEMA}
+    return _top("Answers compared pair by pair by Proctor", whole, definitions)
+
+
 def _packet() -> JsonObject:
     """Of all files of packets: those that Proctor writes or reads back say which they are."""
     suite, definitions = _definitions(PacketSuiteFile)
@@ -191,6 +205,7 @@ _MAKERS: dict[str, Callable[[], JsonObject]] = {
     "dataset": _dataset,
     "report": _report,
     "comparison": _comparison,
+    "pairwise": _pairwise,
     "packet": _packet,
 }
 

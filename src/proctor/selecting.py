@@ -9,8 +9,9 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from proctor.protocols import CaseSource
-from proctor.records import Case, Subject
+from proctor.records import AnySubject, Case
 from proctor.registry import did_you_mean
+from proctor.sharding import Shard
 
 
 class Miss(NamedTuple):
@@ -35,6 +36,7 @@ class Selection(Struct, frozen=True, kw_only=True):
         exclude: Texts, none of which is part of either.
         first: At most this many cases of each suite, of those that fit.
         failed: Per suite the ids of the cases that did not pass in an earlier report.
+        shard: Which part of what all of this selects.
     """
 
     cases: tuple[str, ...] = ()
@@ -46,12 +48,13 @@ class Selection(Struct, frozen=True, kw_only=True):
     exclude: tuple[str, ...] = ()
     first: int | None = None
     failed: Mapping[str, frozenset[str]] | None = None
+    shard: Shard | None = None
 
-    def takes_subject(self, subject: Subject) -> bool:
+    def takes_subject(self, subject: AnySubject) -> bool:
         """Whether a subject is to be run."""
         if self.models and subject.model.ref not in self.models:
             return False
-        return not self.prompts or subject.prompt.id in self.prompts
+        return not self.prompts or subject.prompt_id in self.prompts
 
     def places(
         self, suite: str, dataset: CaseSource, tiers: Sequence[str] = ()
@@ -67,7 +70,7 @@ class Selection(Struct, frozen=True, kw_only=True):
             return range(len(dataset))
         return list(self._fitting(suite, dataset, tiers))
 
-    def misses(self, datasets: Sequence[CaseSource], subjects: Sequence[Subject]) -> list[Miss]:
+    def misses(self, datasets: Sequence[CaseSource], subjects: Sequence[AnySubject]) -> list[Miss]:
         """The globs, tags, models and prompts that fit nothing, each looked at by itself.
 
         Args:
@@ -79,7 +82,7 @@ class Selection(Struct, frozen=True, kw_only=True):
         misses = [Miss("case", glob, f"0 of {count} cases") for glob in globs]
         misses += [Miss("tag", tag, f"0 of {count} cases") for tag in tags]
         refs = {subject.model.ref for subject in subjects}
-        prompts = {subject.prompt.id for subject in subjects}
+        prompts = {subject.prompt_id for subject in subjects if subject.prompt_id is not None}
         for option, wanted, known in (
             ("model", self.models, refs),
             ("prompt", self.prompts, prompts),
@@ -136,3 +139,20 @@ class Selection(Struct, frozen=True, kw_only=True):
         if any(text in suite or text in case.id for text in self.exclude):
             return False
         return not self.include or any(text in suite or text in case.id for text in self.include)
+
+
+def of_shard(
+    shard: Shard, selected: Sequence[tuple[CaseSource, Sequence[int]]]
+) -> list[Sequence[int]]:
+    """What of the cases of some suites is in a shard, suite by suite.
+
+    Args:
+        shard: The shard.
+        selected: Of each suite the dataset and the places of the cases that were selected.
+    """
+    ids = [[dataset.case(place).id for place in places] for dataset, places in selected]
+    own = shard.split(id_ for suite in ids for id_ in suite)
+    return [
+        [place for place, id_ in zip(places, suite, strict=True) if id_ in own]
+        for (_, places), suite in zip(selected, ids, strict=True)
+    ]

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 
 from msgspec import Struct
 
+from proctor.call_plans import PlannedCall, find_nothing, subject_calls
 from proctor.cassette_files import CassetteFolder
 from proctor.cassettes import CacheMode, Cassette
 from proctor.errors import ProctorError, ProviderError, SuiteError, raise_all
 from proctor.evaluation import SelectedSuite
 from proctor.planning import cost_of_tokens
 from proctor.providers.pricing import ModelPrice
-from proctor.records import CallKind
+from proctor.records import CallKind, TargetSubject
 from proctor.rendering.wording import money_text
-from proctor.replaying import PlannedCall, find_nothing, subject_calls
 from proctor.sums import CostSum
 
 
@@ -82,26 +82,51 @@ def planned_calls(
         raise_all(problems)
         reuses = mode in (CacheMode.REPLAY, CacheMode.RECORD)
         find = cassette.find if reuses else find_nothing
-        counts: dict[tuple[CallKind, str], _Count] = {}
-        for subject in selected.subjects:
-            for call in subject_calls(subject, selected.suite.dataset, selected.plan, find):
-                place = call.kind, call.subject.model.ref
-                if place not in counts:
-                    counts[place] = _Count(mode)
-                is_made = counts[place].add(call, cassette)
-                if is_made and prices is not None:
-                    counts[place].add_worst(call.worst_tokens(), prices.get(place[1]))
-        for (kind, model), count in counts.items():
-            yield PlannedCalls(
-                suite=selected.name,
-                kind=kind,
-                model=model,
-                uses=count.uses,
-                calls=count.calls,
-                recorded=count.recorded,
-                to_make=count.to_make,
-                worst=None if prices is None else count.worst(),
-            )
+        calls = (
+            call
+            for subject in selected.subjects
+            for call in subject_calls(subject, selected.suite.dataset, selected.plan, find)
+        )
+        yield from count_calls(selected.name, calls, cassette, mode, prices)
+
+
+def count_calls(
+    suite: str,
+    calls: Iterable[PlannedCall],
+    cassette: Cassette,
+    mode: CacheMode,
+    prices: Mapping[str, ModelPrice | None] | None,
+) -> Iterator[PlannedCalls]:
+    """Count some calls per model.
+
+    Args:
+        suite: The suite's name.
+        calls: What is asked, a shared call at each use.
+        cassette: The recordings of the suite.
+        mode: What would be asked for.
+        prices: As for `planned_calls`.
+    """
+    counts: dict[tuple[CallKind, str], _Count] = {}
+    for call in calls:
+        if not call.is_sure:
+            continue
+        place = call.kind, call.subject.model.ref
+        if place not in counts:
+            counts[place] = _Count(mode)
+        is_made = counts[place].add(call, cassette)
+        if is_made and prices is not None:
+            counts[place].add_worst(call, prices.get(place[1]))
+    for (kind, model), count in counts.items():
+        yield PlannedCalls(
+            suite=suite,
+            kind=kind,
+            model=model,
+            uses=count.uses,
+            calls=count.calls,
+            recorded=count.recorded,
+            to_make=count.to_make,
+            worst=None if prices is None else count.worst(),
+        )
 
 
 class _Count:
@@ -132,8 +157,12 @@ class _Count:
         self.to_make += 1
         return True
 
-    def add_worst(self, tokens: tuple[int, int] | None, price: ModelPrice | None) -> None:
+    def add_worst(self, call: PlannedCall, price: ModelPrice | None) -> None:
         """Add what a call that is made comes to at most."""
+        if isinstance(call.subject, TargetSubject):
+            self._usd.add(call.worst_usd)
+            return
+        tokens = call.worst_tokens()
         if tokens is None:
             self._is_known = False
             return
@@ -179,7 +208,7 @@ def require_cover(calls: Sequence[PlannedCalls], limit_usd: float) -> None:
 
 def _unlimited(calls: PlannedCalls) -> ProctorError:
     place = "the prompt's model, or among the suite's params"
-    if calls.kind is CallKind.JUDGE:
+    if calls.kind in (CallKind.JUDGE, CallKind.PAIRWISE):
         place = "the rubric's model, or under `params` of the suite's `judge`"
     return SuiteError(
         f"the suite `{calls.suite}` asks `{calls.model}`, whose answers nothing limits",

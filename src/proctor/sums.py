@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from proctor.protocols import BuildCall
 from proctor.records import Check, Outcome, RowResult, Tokens
 
 _PASSED, _FAILED = Outcome.PASSED, Outcome.FAILED
@@ -83,10 +84,10 @@ class TokenSum:
         self.calls = self.unknown = self.cached_known = 0
         self.input = self.output = self.cached = 0
 
-    def add(self, row: RowResult) -> None:
-        """Add the usage of one row's call."""
+    def add(self, call: RowResult | BuildCall) -> None:
+        """Add the usage of one call."""
         self.calls += 1
-        usage = row.usage
+        usage = call.usage
         if (
             usage is None
             or usage.input is None

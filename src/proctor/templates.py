@@ -77,6 +77,16 @@ def parse_template(
     return [part for part in parts if part != ""], problems
 
 
+def parse_open_template(text: str) -> tuple[list[Part], list[TemplateProblem]]:
+    """The same for a template without a contract, whose placeholders may name any input.
+
+    Example:
+        >>> parse_open_template("{{input.a.b}}!")
+        ([Placeholder(path=('a', 'b')), '!'], [])
+    """
+    return parse_template(text, {name: FieldSpec(type="object") for name in names_in(text)})
+
+
 def names_in(text: str) -> list[str]:
     """The inputs that the placeholders of a template name, in the order of their first use.
 

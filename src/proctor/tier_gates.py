@@ -7,13 +7,14 @@ from fractions import Fraction
 
 from msgspec import UNSET, Struct
 
-from proctor.comparing.indexing import BUILD_ONLY
+from proctor.case_results import case_units
 from proctor.comparing.reports import some_names
 from proctor.config import GateConfig
 from proctor.evidence.power import cases_needed, rows_to_find
-from proctor.protocols import Report
-from proctor.records import CaseResult, Unit
+from proctor.records import BUILD_ONLY, CaseResult, Unit
 from proctor.records.comparison import Comparison, ComparisonVerdict
+from proctor.repeated_units import complete_repeats
+from proctor.report_protocols import Report
 from proctor.statistics import is_barely_passing, is_flaky
 
 _TOLERANCE = 1e-9
@@ -79,13 +80,36 @@ def gate_finding(
 
 def _units(report: Report, tier: str) -> Iterator[tuple[str, Unit]]:
     several = sum(len(suite.subjects) for suite in report.head.suites) > 1
+    complete = _complete_repeats(report)
     for place, number, case in cases_of_tier(report, tier):
         suite = report.head.suites[place]
         subject = f"{suite.suite}: {suite.subjects[number].id}: " if several else ""
-        for unit in case.units:
+        for unit in _whole_units(case, complete.get((place, number))):
             if unit.scenario != BUILD_ONLY:
                 parts = (part for part in (unit.scenario, unit.expectation) if part is not UNSET)
                 yield subject + " / ".join(filter(None, (case.id, *parts))), unit
+
+
+def _complete_repeats(report: Report) -> dict[tuple[int, int], list[int]]:
+    """Of each subject that was interrupted, the repeats of which every row was run."""
+    return {
+        (place, number): complete_repeats(
+            report.cases(place, number), rows=subject.counts.rows, repeats=suite.repeats
+        )
+        for place, suite in enumerate(report.head.suites)
+        for number, subject in enumerate(suite.subjects)
+        if subject.counts.not_run
+    }
+
+
+def _whole_units(case: CaseResult, complete: Sequence[int] | None) -> Sequence[Unit]:
+    """The units of a case, of an interrupted run those of complete repeats."""
+    if complete is None:
+        return case.units
+    return case_units(
+        [row for row in case.rows if row.repeat in complete],
+        [one for one in case.expectations if one.repeat in complete],
+    )
 
 
 def _criterion(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from proctor.errors import ExitCode
 from proctor.records import (
     AtK,
@@ -112,14 +114,19 @@ def _at_most(name: str, limit: float, actual: float | None) -> ThresholdReport:
     return ThresholdReport(name=name, subject=None, limit=limit, actual=actual, met=met)
 
 
+def of_a_part(suite: SuiteReport) -> SuiteReport:
+    """A suite of a report that lacks a shard: nobody can say whether its thresholds are met."""
+    return replace(suite, thresholds=[replace(each, met=None) for each in suite.thresholds])
+
+
 def verdict_of(suites: Sequence[SuiteReport], *, partial: bool) -> tuple[Verdict, ExitCode]:
     """What a run of these suites says, from their thresholds and the rows that were not run.
 
-    Only an interruption leaves rows out. A report that lacks a shard may fail, but never passes.
+    Only an interruption leaves rows out.
 
     Args:
-        suites: The suites of the run.
-        partial: Whether a shard is missing.
+        suites: The suites of the run; `of_a_part` when a shard is missing.
+        partial: Whether one is.
     """
     if any(subject.counts.not_run for suite in suites for subject in suite.subjects):
         return Verdict.INTERRUPTED, ExitCode.INTERRUPTED

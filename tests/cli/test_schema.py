@@ -14,7 +14,7 @@ from support import EXAMPLES, proctor
 pytestmark = pytest.mark.slow
 """Each test starts a program, and there are many of them."""
 
-NAMES = ["suite", "prompt", "dataset", "report", "comparison", "packet"]
+NAMES = ["suite", "prompt", "dataset", "report", "comparison", "pairwise", "packet"]
 SUITE = {
     "prompt": "answer",
     "dataset": "cases.jsonl",

@@ -6,15 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proctor.assertions.extracting import Extracted, NotExtracted, extract_json
-from proctor.assertions.matching import (
-    MISSING,
-    first_difference,
-    folding,
-    json_equal,
-    resolve_pointer,
-    spell,
-    spell_place,
-)
+from proctor.assertions.matching import first_difference, folding, json_equal, spell, spell_place
+from proctor.pointers import MISSING, resolve_pointer
 
 SCALARS = (
     st.none()

@@ -21,8 +21,9 @@ from sample_reports import (
     wrong,
 )
 
-from proctor.aggregating import SuiteTally, case_outcome, case_result
+from proctor.aggregating import SuiteTally
 from proctor.canonical import RecordingsDigest, digest
+from proctor.case_results import case_outcome, case_result
 from proctor.outcomes import row_outcome
 from proctor.protocols import JudgeCall
 from proctor.records import (

@@ -55,8 +55,8 @@ class Rows:
         self.cancelled = []
         self.most = 0
 
-    async def __call__(self, case, repeat):
-        number = number_of(case)
+    async def __call__(self, row):
+        number = number_of(row.case)
         self.started.append(number)
         self.most = max(self.most, len(self.in_flight))
         try:
@@ -310,11 +310,11 @@ class Asked:
         self.raises = raises
         self.calls = []
 
-    def inputs_sha256(self, case):
-        return f"inputs of {case.id}"
+    def inputs_sha256(self, row):
+        return f"inputs of {row.case.id}"
 
-    async def ask(self, call, case):
-        self.calls.append((call, case.id))
+    async def ask(self, call, row):
+        self.calls.append((call, row.case.id))
         if self.raises is not None:
             raise self.raises
         return ANSWERED
@@ -324,7 +324,7 @@ class Asked:
 
     def row(self):
         asked = AskedRow(self, self, RowChecks(self, set()))
-        return asyncio.run(asked(Case("late-return", {}), 3))
+        return asyncio.run(asked(PlannedRow(0, Case("late-return", {}), 3)))
 
 
 class TestAskedRows:

@@ -3,8 +3,8 @@ from msgspec.structs import replace
 
 from proctor.config import Price
 from proctor.errors import DatasetError
-from proctor.planning import MAX_ROWS, Plan, plan_rows, worst_cost_usd
-from proctor.records import Message, ModelChoice, Request, ToolSpec
+from proctor.planning import BUILD, MAX_ROWS, Plan, plan_rows, worst_cost_usd
+from proctor.records import BUILD_ONLY, Message, ModelChoice, Request, ToolSpec
 
 PRICE = Price(input=1.0, output=5.0)
 
@@ -17,22 +17,55 @@ def request(content, *, schema=None, **params):
     )
 
 
+def rows_of(plan):
+    assert all(item.scenario is None for item, _ in plan.rows_of_subject())
+    return [(item.place, repeat) for item, repeat in plan.rows_of_subject()]
+
+
 def test_rows_go_case_by_case_and_within_a_case_repeat_by_repeat():
     plan = Plan(subjects=2, places=[0, 1], repeats=3)
-    assert list(plan.rows_of_subject()) == [(0, 1), (0, 2), (0, 3), (1, 1), (1, 2), (1, 3)]
+    assert rows_of(plan) == [(0, 1), (0, 2), (0, 3), (1, 1), (1, 2), (1, 3)]
     assert plan.rows == 12
 
 
 def test_a_row_is_run_once_unless_it_is_repeated():
     plan = plan_rows(suite="quiz", subjects=2, places=range(3))
-    assert list(plan.rows_of_subject()) == [(0, 1), (1, 1), (2, 1)]
+    assert rows_of(plan) == [(0, 1), (1, 1), (2, 1)]
     assert plan.rows == 6
 
 
 def test_repeats_of_a_case_stay_together():
     plan = plan_rows(suite="quiz", subjects=1, places=[4, 7], repeats=2)
-    assert list(plan.rows_of_subject()) == [(4, 1), (4, 2), (7, 1), (7, 2)]
+    assert rows_of(plan) == [(4, 1), (4, 2), (7, 1), (7, 2)]
     assert plan.rows == 4
+
+
+SHAPES = {0: ("s1", "s2", "s3"), 1: ("s1", "s2"), 2: (BUILD_ONLY,)}
+
+
+def test_scenarios_go_round_the_cases_and_builds_alone_come_last():
+    plan = plan_rows(suite="quiz", subjects=1, places=range(4), shapes=SHAPES)
+    plain, build = (3, None), (2, BUILD)
+    assert list(plan.items_of_subject()) == [
+        (0, 0), (1, 0), plain, (0, 1), (1, 1), (0, 2), build,
+    ]  # fmt: skip
+    assert plan.rows == 7
+
+
+def test_repeats_of_a_scenario_follow_one_another():
+    plan = plan_rows(suite="quiz", subjects=2, places=[1, 2], repeats=2, shapes=SHAPES)
+    first, second, build = (1, 0), (1, 1), (2, BUILD)
+    assert list(plan.rows_of_subject()) == [
+        (first, 1), (first, 2), (second, 1), (second, 2), (build, 1), (build, 2),
+    ]  # fmt: skip
+    assert (plan.rows, plan.rows_of_one) == (12, 6)
+
+
+def test_scenarios_count_towards_the_million():
+    shapes = {0: tuple(f"s{number}" for number in range(1_001))}
+    with pytest.raises(DatasetError) as caught:
+        plan_rows(suite="quiz", subjects=1, places=[0], repeats=1_000, shapes=shapes)
+    assert caught.value.code == "P6102"
 
 
 def test_repeats_count_towards_the_million():

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from sample_reports import case, check, facts, miss, report, row, single, subject, wrong
 
-from proctor.aggregating import case_result
+from proctor.case_results import case_result
 from proctor.errors import UsageError
 from proctor.records import Outcome, encode_json
 from proctor.reporting import CaseSpool, SpoolStore

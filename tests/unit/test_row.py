@@ -42,13 +42,10 @@ class FakeTarget:
     def __init__(self, raises=None):
         self.raises = raises
 
-    def inputs_sha256(self, case):
+    def inputs_sha256(self, row):
         if self.raises is not None:
             raise self.raises
-        return f"inputs of {case.id}"
-
-    def request(self, case):
-        raise AssertionError("a replay sends nothing")
+        return f"inputs of {row.case.id}"
 
 
 class FakeSource:
@@ -329,9 +326,9 @@ def run_judged(checks, replies, how):
     if how == "replayed":
         (row,) = ReplayedRows(FakeTarget(), FakeSource(), row_checks)([PlannedRow(0, CASE, 2)])
     else:
-        row = asyncio.run(AskedRow(FakeTarget(), replies, row_checks)(CASE, 2))
-    calls = row_checks.judge_calls(CASE.id, 2)
-    assert row_checks.judge_calls(CASE.id, 2) == ()
+        row = asyncio.run(AskedRow(FakeTarget(), replies, row_checks)(PlannedRow(0, CASE, 2)))
+    calls = row_checks.judge_calls(PlannedRow(0, CASE, 2))
+    assert row_checks.judge_calls(PlannedRow(0, CASE, 2)) == ()
     return row, calls
 
 

@@ -20,7 +20,7 @@ CASES = [
 ]
 
 ANSWER_ON_TINY = SimpleNamespace(
-    model=SimpleNamespace(ref="local/tiny"), prompt=SimpleNamespace(id="answer")
+    model=SimpleNamespace(ref="local/tiny"), prompt_id="answer"
 )
 
 

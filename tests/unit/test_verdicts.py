@@ -43,7 +43,7 @@ def suite(cases, *, name="reviews", planned=None, **options):
         ([suite(MISSING), suite(FAILING, name="b")], False, "failed", 1),
         ([suite(FAILING), suite(MISSING, name="b")], False, "failed", 1),
         ([suite(PASSING)], True, "unmeasured", 3),
-        ([suite(FAILING)], True, "failed", 1),
+        ([suite(FAILING)], True, "unmeasured", 3),
         ([suite(PASSING, planned=2)], False, "interrupted", 130),
         ([suite(FAILING, planned=2)], False, "interrupted", 130),
         ([suite(FAILING), suite(PASSING, name="b", planned=2)], True, "interrupted", 130),

@@ -13,17 +13,9 @@ from typing import Final, Generic, Literal, TypeVar
 from msgspec import UNSET, Struct, UnsetType
 
 from proctor.assertions.answers import AnswerView, Failure
-from proctor.assertions.matching import (
-    MISSING,
-    Fold,
-    Tokens,
-    descend,
-    folding,
-    join_places,
-    parse_pointer,
-    spell_place,
-)
+from proctor.assertions.matching import Fold, folding, join_places, spell_place
 from proctor.errors import SuiteError
+from proctor.pointers import MISSING, Tokens, descend, parse_pointer
 from proctor.records import (
     Answered,
     AssertionSpec,

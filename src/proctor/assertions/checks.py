@@ -43,7 +43,12 @@ class CheckSet:
 
     def needs(self, case: Case) -> Iterator[tuple[str, str]]:
         """The id of each assertion that cannot be asked about a case, and a sentence why."""
+        unknown = {*(case.checked or ())}.difference(self._place)
+        for id_ in sorted(unknown):
+            yield id_, "the suite has no assertion of this id"
         for assertion in self._assertions:
+            if case.checked is not None and assertion.spec.id not in case.checked:
+                continue
             sentence = assertion.needs(case)
             if sentence is not None:
                 yield assertion.spec.id, sentence
@@ -67,6 +72,12 @@ class CheckSet:
                 being run.
         """
         view = AnswerView.of(answered)
+        if case.checked is not None:
+            return [
+                self._skipped[id_] if id_ in timed_out else check(view, case)
+                for id_, check in self._asked
+                if id_ in case.checked
+            ]
         return [
             self._skipped[id_] if id_ in timed_out else check(view, case)
             for id_, check in self._asked

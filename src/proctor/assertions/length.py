@@ -8,7 +8,8 @@ from msgspec import UNSET, Struct, UnsetType
 
 from proctor.assertions.answers import AnswerView, Failure, NoVerdict
 from proctor.assertions.base import AnswerAssertion, SelectingSpec, cannot_fail, invalid
-from proctor.assertions.matching import MISSING, spell
+from proctor.assertions.matching import spell
+from proctor.pointers import MISSING
 from proctor.protocols import Scope
 from proctor.records import AssertionSpec, Case, Json
 

@@ -10,29 +10,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from proctor.canonical import canonical_json
+from proctor.pointers import MISSING
 from proctor.records import Json
-
-Tokens = tuple[str, ...]
-"""The steps of a JSON Pointer, unescaped."""
 
 Fold = Callable[[str], str]
 """What is done to both strings before they are compared."""
-
-
-class Missing:
-    """The type of `MISSING`."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "MISSING"
-
-
-MISSING: Final = Missing()
-"""Stands where there is no value; null is a value."""
 
 
 class Difference(NamedTuple):
@@ -43,9 +28,7 @@ class Difference(NamedTuple):
     got: Json
 
 
-_INDEX = re.compile(r"0|[1-9][0-9]{0,17}")
 _PLAIN_NAME = re.compile(r"[^\W\d][\w-]*")
-_BAD_ESCAPE = re.compile(r"~(?![01])")
 
 
 def json_equal(left: Json, right: Json, fold: Fold | None = None) -> bool:
@@ -130,53 +113,6 @@ def _paired(one: dict[str, Json], other: dict[str, Json]) -> list[tuple[str, Jso
 
 def _item(values: list[Json], index: int) -> Json:
     return values[index] if index < len(values) else MISSING
-
-
-def parse_pointer(pointer: str) -> Tokens | None:
-    """The steps of a JSON Pointer (RFC 6901), or None when it is not one.
-
-    Example:
-        >>> parse_pointer("/a~1b/0"), parse_pointer(""), parse_pointer("a")
-        (('a/b', '0'), (), None)
-    """
-    if not pointer:
-        return ()
-    if not pointer.startswith("/") or _BAD_ESCAPE.search(pointer):
-        return None
-    return tuple(token.replace("~1", "/").replace("~0", "~") for token in pointer[1:].split("/"))
-
-
-def descend(value: Json, tokens: Iterable[str]) -> Json:
-    """What stands at the end of these steps, `MISSING` when there is nothing.
-
-    Only objects and lists have anything inside. An index is `0` or a number without leading
-    zeros: `-`, `01` and `+1` lead nowhere.
-    """
-    for token in tokens:
-        if isinstance(value, dict):
-            if token not in value:
-                return MISSING
-            value = value[token]
-        elif isinstance(value, list):
-            if not _INDEX.fullmatch(token) or int(token) >= len(value):
-                return MISSING
-            value = value[int(token)]
-        else:
-            return MISSING
-    return value
-
-
-def resolve_pointer(value: Json, pointer: str) -> Json:
-    """What a JSON Pointer points at, `MISSING` when nothing, or when it is not a pointer.
-
-    Example:
-        >>> resolve_pointer({"items": [{"title": None}]}, "/items/0/title") is None
-        True
-        >>> resolve_pointer({"items": []}, "/items/0")
-        MISSING
-    """
-    tokens = parse_pointer(pointer)
-    return MISSING if tokens is None else descend(value, tokens)
 
 
 def spell_place(steps: Iterable[str | int]) -> str:

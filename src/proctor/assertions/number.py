@@ -15,7 +15,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from proctor.assertions.answers import Failure
 from proctor.assertions.base import AnswerAssertion, Expectation, ExpectingSpec, invalid
-from proctor.assertions.matching import MISSING
+from proctor.pointers import MISSING
 from proctor.protocols import Scope
 from proctor.records import AssertionSpec, Case, Json
 

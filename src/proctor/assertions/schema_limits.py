@@ -13,8 +13,8 @@ from urllib.parse import unquote
 from msgspec import Struct
 
 from proctor.assertions.base import invalid
-from proctor.assertions.matching import MISSING, resolve_pointer
 from proctor.canonical import canonical_json
+from proctor.pointers import MISSING, resolve_pointer
 from proctor.records import Json, JsonObject
 
 MAX_BYTES: Final = 256 * 1024

@@ -11,13 +11,13 @@ from msgspec import UNSET, Struct, UnsetType
 from proctor.assertions.answers import NO_ANSWER, AnswerView, Failure
 from proctor.assertions.base import Expectation, MatchingAssertion, invalid
 from proctor.assertions.matching import (
-    MISSING,
     Difference,
     first_difference,
     join_places,
     json_equal,
     spell_place,
 )
+from proctor.pointers import MISSING
 from proctor.protocols import Scope
 from proctor.records import AssertionSpec, Case, Json, JsonObject, ToolCall
 from proctor.strict_json import JsonProblem, parse_json, typed

@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from proctor.assertions.matching import MISSING, Tokens, descend, spell
+from proctor.assertions.matching import spell
+from proctor.pointers import MISSING, Tokens, descend
 from proctor.records import Json
 
 _SCALARS: Final = frozenset([str, int, float, bool, type(None)])

@@ -12,12 +12,13 @@ from dataclasses import MISSING as NO_DEFAULT
 from dataclasses import dataclass, field, fields
 from typing import ClassVar, Final
 
-from proctor.assertions.matching import MISSING, Tokens, folding, json_equal, parse_pointer
+from proctor.assertions.matching import folding, json_equal
 from proctor.candidates.outputs import plain, select, text_of
 from proctor.candidates.schema_subset import MAX_ISSUES, compile_subset, find_issues
 from proctor.candidates.values import ScorerResult, ScorerTarget
 from proctor.canonical import canonical_json
 from proctor.errors import EvalInputError, SuiteError
+from proctor.pointers import MISSING, Tokens, parse_pointer
 from proctor.records import Json, JsonObject
 
 REGEX_TIMEOUT_S: Final = 1.0

@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from msgspec import Struct
 
+from proctor.asking_rules import AskingRules
 from proctor.cassette_files import CassetteFolder
 from proctor.cassettes import CacheMode
+from proctor.cli.optional_values import ports
 from proctor.cli.output import Output
+from proctor.clock import Clock
 from proctor.config import Config
-from proctor.evaluation import SelectedSuite, evaluate
+from proctor.evaluation import SelectedSuite
+from proctor.keeping import NOTHING_KEPT, Keeping
+from proctor.protocols import Progress
 from proctor.records import JsonObject
-from proctor.replaying import RUN, Recorder, ReplaySession
+from proctor.replaying import RUN, Recorder
 from proctor.reporting import RunReport
+from proctor.suite_runs import run_selected
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from proctor.running.engine import Stop
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -34,7 +44,7 @@ class AskingOptions(Struct, frozen=True, kw_only=True):
     dry_run: bool
     max_cost: float | None
     allow_host: tuple[str, ...]
-    allow_local: bool
+    allow_local: tuple[int | None, ...]
     allow_key: tuple[str, ...]
     concurrency: int | None
     timeout: float
@@ -47,6 +57,20 @@ class AskingOptions(Struct, frozen=True, kw_only=True):
         """A path given as an option: relative ones start at `--cwd`, or where the user is."""
         return (self.cwd or Path.cwd()) / given
 
+    def rules(self) -> AskingRules:
+        """What they say, whatever they are called."""
+        return AskingRules(
+            cache=CacheMode(self.cache),
+            max_cost_usd=self.max_cost,
+            allow_hosts=self.allow_host,
+            allow_local=None in self.allow_local,
+            allow_local_ports=tuple(port for port in self.allow_local if port is not None),
+            allow_keys=self.allow_key,
+            allow_code=self.allow_code,
+            timeout_s=self.timeout,
+            max_wait_s=self.max_wait,
+        )
+
     def settings(self) -> JsonObject:
         """What they say in place of the project's settings."""
         return {"concurrency": self.concurrency, "max_cases": self.max_cases}
@@ -58,6 +82,11 @@ def _finite(_context: object, _parameter: object, value: float | None) -> float 
     return value
 
 
+_ALLOW_CODE = click.option(
+    "--allow-code",
+    is_flag=True,
+    help="Let code run: assertions of kind `python`, targets, plugins that yield cases.",
+)
 _OPTIONS = (
     click.option(
         "--cache",
@@ -86,7 +115,11 @@ _OPTIONS = (
         "are open for their own.",
     ),
     click.option(
-        "--allow-local", is_flag=True, help="Let requests go to providers on this machine."
+        "--allow-local",
+        metavar="[PORT]",
+        multiple=True,
+        callback=ports,
+        help="Let requests go to providers on this machine, or to targets at this port of it.",
     ),
     click.option(
         "--allow-key",
@@ -124,9 +157,7 @@ _OPTIONS = (
         type=click.IntRange(1, 1_000_000),
         help="How many cases a dataset may have.  [default: 1000]",
     ),
-    click.option(
-        "--allow-code", is_flag=True, help="Let assertions of kind `python` run their functions."
-    ),
+    _ALLOW_CODE,
     click.option("--quiet", is_flag=True, help="Do not show how a live run goes."),
 )
 
@@ -140,6 +171,7 @@ def run_suites(
     output: Output,
     answers: bool = True,
     recorder: Recorder = RUN,
+    keeping: Keeping = NOTHING_KEPT,
 ) -> RunReport:
     """Run suites and make the report, with answers from where the options say.
 
@@ -151,18 +183,49 @@ def run_suites(
         output: Where to say what is done.
         answers: Whether the report holds answers, inputs, expected values, evidence and reasons.
         recorder: The command that would record what a replay misses.
+        keeping: Where rows and the report are kept, for runs that may go on later.
     """
-    if options.cache == CacheMode.REPLAY.value:
-        names = [one.name for one in selected]
-        with closing(ReplaySession(folder, names, recorder=recorder)) as session:
-            return evaluate(config, selected, session, answers=answers)
-    from proctor.cli.live import run_live
+    return run_selected(
+        options.rules(),
+        selected,
+        folder=folder,
+        config=config,
+        watch=CommandWatch(options, output),
+        answers=answers,
+        recorder=recorder,
+        keeping=keeping,
+    )
 
-    return run_live(options, selected, folder=folder, config=config, output=output, answers=answers)
+
+class CommandWatch:
+    """Shows on stderr how a run goes, and ends it at Ctrl-C."""
+
+    stop = None
+
+    def __init__(self, options: AskingOptions, output: Output) -> None:
+        self._options = options
+        self._output = output
+
+    def note(self, text: str) -> None:
+        """One line on stderr."""
+        self._output.note(text)
+
+    def asking(self, stop: Stop, rows: int, clock: Clock) -> AbstractContextManager[Progress]:
+        """Show how a live run goes."""
+        from proctor.cli.live import followed
+
+        return followed(self._options, self._output, stop, rows=rows, clock=clock)
 
 
 def asking_options(command: Command) -> Command:
     """Every option of `AskingOptions` but `--cwd`, in the order of the help."""
     for option in reversed(_OPTIONS):
         command = option(command)
+    return command
+
+
+def judging_options(command: Command) -> Command:
+    """The same without `--allow-code`, for commands that ask judges only."""
+    for option in reversed(_OPTIONS):
+        command = command if option is _ALLOW_CODE else option(command)
     return command

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -11,17 +10,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from proctor.baselines import ENDING, Baselines
-from proctor.cli.comparing_options import ComparingOptions
 from proctor.comparing.matching import require_matches, subjects_of
 from proctor.comparing.reports import ReportCases, compare_reports
 from proctor.config import Config, GateConfig
 from proctor.evaluation import SelectedSuite
 from proctor.gating import GateOptions, decide
-from proctor.protocols import Report
-from proctor.records import CaseResult, Remark, RenderOptions
+from proctor.records import Remark
 from proctor.records.comparison import ComparedSubject, Comparison, ComparisonVerdict
 from proctor.rendering.comparison_wording import VERDICTS, verdict_text
-from proctor.rendering.report_json import render_json
+from proctor.report_comparing import ComparingOptions, cases_of, digest_of
 from proctor.report_files import LoadedReport, load_digested
 from proctor.reporting import RunReport
 from proctor.run_folders import require_private
@@ -56,7 +53,7 @@ class Baseline(Struct, frozen=True):
             UsageError: P6002 when there are such.
         """
         now = [
-            ComparedSubject(one.name, each.target.subject.prompt.id, each.target.subject.model.ref)
+            ComparedSubject(one.name, each.target.subject.prompt_id, each.target.subject.model.ref)
             for one in selected
             for each in one.subjects
         ]
@@ -70,7 +67,7 @@ class Baseline(Struct, frozen=True):
             is_selection: Whether it ran a selection only; then nothing else is compared.
         """
         return self._decided(
-            ReportCases(report.head, _cases(report)), self.asked.gates(), report, is_selection
+            ReportCases(report.head, cases_of(report)), self.asked.gates(), report, is_selection
         )
 
     def compare_tier(self, report: RunReport, tier: str, gate: GateConfig) -> Comparison:
@@ -85,7 +82,7 @@ class Baseline(Struct, frozen=True):
         self, now: ReportCases, gates: GateOptions, report: RunReport, is_selection: bool
     ) -> Comparison:
         compared = compare_reports(
-            ReportCases(self.loaded.report.head, _cases(self.loaded.report)),
+            ReportCases(self.loaded.report.head, cases_of(self.loaded.report)),
             now,
             matches=self.asked.matches(),
             is_selection=is_selection,
@@ -94,7 +91,7 @@ class Baseline(Struct, frozen=True):
             compared,
             gates,
             baseline_sha256=self.loaded.sha256,
-            candidate_sha256=_digest(report),
+            candidate_sha256=digest_of(report),
         )
 
     def remark(self, comparison: Comparison) -> Remark:
@@ -129,17 +126,3 @@ def open_baseline(given: str, asked: ComparingOptions, *, start: Path, config: C
     baselines = Baselines(config)
     loaded = baselines.load(given)
     return Baseline(given, loaded, config.root / baselines.path(given), asked)
-
-
-def _cases(report: Report) -> Iterator[tuple[int, int, CaseResult]]:
-    for place, suite in enumerate(report.head.suites):
-        for number in range(len(suite.subjects)):
-            for case in report.cases(place, number):
-                yield place, number, case
-
-
-def _digest(report: Report) -> str:
-    digest = hashlib.sha256()
-    for chunk in render_json(report, RenderOptions()):
-        digest.update(chunk)
-    return digest.hexdigest()

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import click
 
+from proctor.call_plans import subject_keys
 from proctor.cassette_files import CassetteFolder, rewrite_cassette
 from proctor.cassette_views import changes, summarise
 from proctor.cassettes import Cassette, open_cassette
@@ -18,8 +19,8 @@ from proctor.cli.project import cassette_folder, cwd_option, from_start, project
 from proctor.errors import CassetteError, ExitCode, ProctorError, raise_all
 from proctor.evaluation import SelectedSuite, select
 from proctor.pipeline import load_exam
-from proctor.recording import recover_alone
-from proctor.replaying import subject_keys
+from proctor.records import CallKind
+from proctor.recovering import recover_alone
 from proctor.run_folders import SuiteLock
 from proctor.safe_io import reason_of
 from proctor.selecting import Selection
@@ -200,6 +201,8 @@ def _keys(selected: SelectedSuite, cassette: Cassette) -> set[str]:
     keys: set[str] = set()
     for subject in selected.subjects:
         keys |= subject_keys(subject, selected.suite.dataset, selected.plan, cassette.find)
+    # Which pairs are compared only the reports know that are given to `proctor pairwise`.
+    keys |= {one.key for one, _ in cassette.recordings() if one.call is CallKind.PAIRWISE}
     return keys
 
 

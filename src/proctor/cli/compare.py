@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 from msgspec import Struct
 
-from proctor.cli.comparing_options import (
-    ComparingOptions,
-    comparing_options,
-    comparison_problem,
-)
+from proctor.cli.comparing_options import comparing_options, comparison_problem
 from proctor.cli.output import Output
 from proctor.cli.printing import format_option, keep_inputs, out_option, print_rendered
 from proctor.cli.project import from_start, paths_option
-from proctor.comparing.matching import NamePair
-from proctor.comparing.reports import ReportCases, compare_reports
 from proctor.errors import UsageError
-from proctor.gating import GateOptions, decide
 from proctor.records import RenderOptions
 from proctor.records.comparison import Comparison
-from proctor.registry import comparison_renderers
+from proctor.registry import comparison_renderers, side_by_side_renderers
 from proctor.rendering.comparison_wording import VERDICTS, verdict_text
-from proctor.report_files import open_report
+from proctor.report_comparing import ComparingOptions, compare_by
+from proctor.report_files import load_digested
 
 EXAMPLES = """
 \b
@@ -33,7 +27,11 @@ Examples:
   proctor compare main.json now.json                       what changed
   proctor compare main.json now.json --fail-on-regression  and exit with 1 if it got worse
   proctor compare now.json now.json --match brief=few-shot two prompts of one report
+  proctor compare main.json now.json --format html --out changes.html   both answers side by side
 """
+
+_FOR_OTHER_PROGRAMS = ("html", "json")
+"""Formats that people do not read where they are printed."""
 
 FILE = click.Path(path_type=Path)
 
@@ -54,7 +52,7 @@ class CompareOptions(Struct, frozen=True, kw_only=True):
 @click.argument("candidate", metavar="CANDIDATE", type=FILE)
 @paths_option
 @comparing_options
-@format_option(comparison_renderers.names())
+@format_option(sorted([*comparison_renderers.names(), *side_by_side_renderers.names()]))
 @out_option
 @click.option("--all", is_flag=True, help="Show every case, not only the first 20.")
 def command(**given: Any) -> int:  # noqa: ANN401 - click hands over every option by name
@@ -68,18 +66,14 @@ def command(**given: Any) -> int:  # noqa: ANN401 - click hands over every optio
     asked = ComparingOptions.taken_from(given)
     options = CompareOptions(**given)
     output = Output()
-    gates, matches = asked.gates(), asked.matches()
     paths = [from_start(options.cwd, path) for path in (options.baseline, options.candidate)]
     out = None if options.out is None else from_start(options.cwd, options.out)
     if out is not None:
         keep_inputs(out, paths)
-    comparison = _compare(paths, matches, gates)
-    render = comparison_renderers.get(options.format_)
-    if render is None:
-        raise UsageError(f"there is no format `{options.format_}`", code="P6002")
     shown = RenderOptions(all_cases=options.all, colour=output.colour() and out is None)
-    print_rendered(render(comparison, shown), format_=options.format_, out=out, output=output)
-    if options.format_ == "json":
+    comparison, chunks = _rendered(asked, paths, options.format_, shown)
+    print_rendered(chunks, format_=options.format_, out=out, output=output)
+    if options.format_ in _FOR_OTHER_PROGRAMS:
         output.note(f"{VERDICTS[comparison.verdict]}  {verdict_text(comparison)}")
     problem = comparison_problem(comparison)
     if problem is not None:
@@ -87,16 +81,17 @@ def command(**given: Any) -> int:  # noqa: ANN401 - click hands over every optio
     return comparison.exit_code
 
 
-def _compare(paths: Sequence[Path], matches: Sequence[NamePair], gates: GateOptions) -> Comparison:
-    with open_report(paths[0]) as baseline, open_report(paths[1]) as candidate:
-        compared = compare_reports(
-            ReportCases(baseline.head, baseline.cases()),
-            ReportCases(candidate.head, candidate.cases()),
-            matches=matches,
-        )
-        return decide(
-            compared,
-            gates,
-            baseline_sha256=baseline.sha256,
-            candidate_sha256=candidate.sha256,
-        )
+def _rendered(
+    asked: ComparingOptions, paths: Sequence[Path], format_: str, shown: RenderOptions
+) -> tuple[Comparison, Iterator[bytes]]:
+    """The comparison, and what is printed of it."""
+    render_both = side_by_side_renderers.get(format_)
+    if render_both is not None:
+        baseline, candidate = map(load_digested, paths)
+        comparison = compare_by(asked, baseline, candidate)
+        return comparison, render_both(comparison, baseline.report, candidate.report, shown)
+    comparison = compare_by(asked, *paths)
+    render = comparison_renderers.get(format_)
+    if render is None:
+        raise UsageError(f"there is no format `{format_}`", code="P6002")
+    return comparison, render(comparison, shown)

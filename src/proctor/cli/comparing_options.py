@@ -3,85 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-from msgspec import Struct
 
 from proctor.cli.shares import as_share
-from proctor.errors import ExitCode, ReportError, UsageError
+from proctor.errors import ExitCode, ReportError
 
-# A run without a baseline needs none of this.
+# A run without a baseline does not need it.
 if TYPE_CHECKING:
-    from proctor.comparing.matching import NamePair
-    from proctor.gating import GateOptions
     from proctor.records.comparison import Comparison
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-class ComparingOptions(Struct, frozen=True, kw_only=True):
-    """What is asked of a comparison, by the names of the options."""
-
-    match: tuple[str, ...] = ()
-    fail_on_regression: bool = False
-    fail_on_missing: bool = False
-    tolerance: Fraction = Fraction(0)
-    strict: bool = False
-    noise_aware: bool = False
-    detect: Fraction | None = None
-
-    @classmethod
-    def taken_from(cls, given: dict[str, Any]) -> ComparingOptions:
-        """Those among all options of a command, which are taken out."""
-        return cls(**{name: given.pop(name) for name in cls.__struct_fields__})
-
-    def given(self) -> list[str]:
-        """The options that say something else than their defaults, as they are written."""
-        return [
-            f"--{name.replace('_', '-')}"
-            for name in self.__struct_fields__
-            if getattr(self, name) != getattr(ComparingOptions(), name)
-        ]
-
-    def matches(self) -> list[NamePair]:
-        """The names that changed.
-
-        Raises:
-            UsageError: P6002 for one that is not two names.
-        """
-        return [_name_pair(text) for text in self.match]
-
-    def gates(self) -> GateOptions:
-        """What makes the comparison red.
-
-        Raises:
-            UsageError: P6002 when it contradicts itself.
-        """
-        if self.strict and self.noise_aware:
-            raise UsageError(
-                "`--strict` and `--noise-aware` say two things",
-                code="P6002",
-                hint="leave one of them out",
-            )
-        if self.detect == 0:
-            raise UsageError(
-                "`--detect 0` asks for a drop of nothing",
-                code="P6002",
-                hint="name the smallest drop that matters, like 0.1",
-            )
-        from proctor.gating import GateOptions
-        from proctor.records.comparison import Mode
-
-        strict = Mode.STRICT if self.strict else None
-        return GateOptions(
-            mode=Mode.NOISE_AWARE if self.noise_aware else strict,
-            tolerance=self.tolerance,
-            detect=self.detect,
-            fail_on_regression=self.fail_on_regression,
-            fail_on_missing=self.fail_on_missing,
-        )
 
 
 _OPTIONS = (
@@ -130,19 +63,6 @@ def comparing_options(command: Command) -> Command:
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
-
-
-def _name_pair(text: str) -> NamePair:
-    from proctor.comparing.matching import NamePair
-
-    baseline, equals, candidate = text.partition("=")
-    if not baseline or not equals or not candidate:
-        raise UsageError(
-            f"`--match {text}` is not two names",
-            code="P6002",
-            hint="give the baseline's name and the candidate's, like `brief=few-shot`",
-        )
-    return NamePair(baseline, candidate)
 
 
 def comparison_problem(comparison: Comparison) -> ReportError | None:

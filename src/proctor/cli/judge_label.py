@@ -21,6 +21,7 @@ from proctor.evaluation import SelectedSuite, select
 from proctor.judging.boundary import response_sha256
 from proctor.judging.labels import load_labels
 from proctor.pipeline import load_exam
+from proctor.planning import planned_rows
 from proctor.protocols import JudgedAssertion
 from proctor.records import Answered, Case, Check, Json, Label, encode_json
 from proctor.safe_io import append_inside
@@ -218,24 +219,24 @@ def _answers(selected: SelectedSuite, folder: CassetteFolder, output: Output) ->
         for subject in selected.subjects:
             target = subject.target
             keys = answer_keys(target.subject)
-            for place in selected.plan.places:
-                case = selected.suite.dataset.case(place)
-                inputs = target.inputs_sha256(case)
-                for repeat in range(1, selected.plan.repeats + 1):
-                    answered = cassette.find(keys.key(inputs, repeat))
-                    if answered is None:
-                        missing += 1
-                        continue
-                    for assertion in subject.checks.judged:
-                        response = _response(assertion, answered, case)
-                        if response is not None:
-                            yield Open(
-                                case=case,
-                                subject=target.subject.id,
-                                repeat=repeat,
-                                assertion=assertion.spec.id,
-                                response=response,
-                            )
+            for row in planned_rows(selected.suite.dataset, selected.plan):
+                # A label names a case, and not one of its scenarios.
+                if row.scenario is not None:
+                    continue
+                answered = cassette.find(keys.key(target.inputs_sha256(row), row.repeat))
+                if answered is None:
+                    missing += 1
+                    continue
+                for assertion in subject.checks.judged:
+                    response = _response(assertion, answered, row.case)
+                    if response is not None:
+                        yield Open(
+                            case=row.case,
+                            subject=target.subject.id,
+                            repeat=row.repeat,
+                            assertion=assertion.spec.id,
+                            response=response,
+                        )
     if missing:
         output.note(f"{counted(missing, 'answer')} not recorded; `proctor run --cache record` asks")
 

@@ -31,7 +31,14 @@ def command(suites: tuple[str, ...], label: str | None, cwd: Path | None) -> int
     output = Output()
     config = project_config(cwd, {})
     # Nothing is judged, so no code runs whatever is allowed.
-    exam = load_exam(config, suites, every_prompt=not suites, allow_code=True, label=label)
+    exam = load_exam(
+        config,
+        suites,
+        every_prompt=not suites,
+        allow_code=True,
+        runs_sources=False,
+        label=label,
+    )
     exam.close()
     found = [warning for suite in exam.suites for warning in suite.warnings]
     warnings = dict.fromkeys((one.where, one.code, one.message) for one in found)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 
+from proctor.cli.optional_values import attached
 from proctor.cli.output import Output
 from proctor.errors import ExitCode, ProctorError
 from proctor.version import VERSION
@@ -30,13 +31,17 @@ COMMANDS = {
     "init": "Write a small project that passes at once.",
     "judge": "Compare judges with people, and ask people.",
     "lint": "Check suites, prompts and datasets; run nothing.",
+    "merge": "Make one report of the parts of a run.",
     "models": "List the models of the project: where they are, and what they cost.",
     "packet": "Build sealed packets, and check what is answered to them.",
+    "pairwise": "Compare the answers of two subjects pair by pair, by judges.",
     "plugins": "List the kinds of assertion there are, and who brings them.",
     "power": "Say how many rows it takes to find a drop of the pass rate.",
+    "recover": "Make a report of a run that was killed.",
     "report": "Render a stored report again.",
     "run": "Run suites and report what passed.",
     "schema": "Print the JSON Schema of a kind of file.",
+    "shards": "Print the parts that a run is split into, for a CI matrix.",
 }
 
 EPILOG = """
@@ -51,6 +56,10 @@ Every problem has a code; `proctor explain CODE` says more about it.
 
 class LazyGroup(click.Group):
     """Commands whose modules are imported when they are used."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments, of all commands."""
+        return super().parse_args(ctx, attached(args))
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of all commands."""

@@ -27,10 +27,14 @@ class Output:
         self._stdout_is_closed = False
         self._write_note: Callable[[str], None] = _write_to_stderr
 
+    def is_terminal(self) -> bool:
+        """Whether somebody reads stdout as it comes."""
+        return sys.stdout.isatty()
+
     def colour(self) -> bool:
         """Whether stdout is a terminal whose reader wants colours."""
         return (
-            sys.stdout.isatty()
+            self.is_terminal()
             and not os.environ.get("NO_COLOR")
             and os.environ.get("TERM") != "dumb"
         )

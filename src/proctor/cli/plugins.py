@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 import msgspec
 
@@ -9,7 +11,7 @@ from proctor.cli.output import Output
 from proctor.cli.project import shape_option
 from proctor.errors import ExitCode
 from proctor.records import encode_json
-from proctor.registry import assertion_kinds
+from proctor.registry import Listed, assertion_kinds, case_sources
 from proctor.rendering.escaping import terminal_text
 
 EXAMPLES = """
@@ -23,23 +25,34 @@ Examples:
 @click.command("plugins", epilog=EXAMPLES)
 @shape_option
 def command(format_: str) -> int:
-    """List the kinds of assertion there are, and who brings them.
+    """List the kinds of assertion there are, and who brings them; then the sources of cases.
 
-    Installed packages may bring more, under the entry point group `proctor.assertions`. Nothing of
-    them is loaded. A kind that would be refused is listed with the reason.
+    Installed packages may bring more kinds under the entry point group `proctor.assertions`, and
+    sources under `proctor.sources`. Nothing of them is loaded. What would be refused is listed
+    with the reason.
     """
     output = Output()
-    kinds = assertion_kinds.listed()
+    kinds, sources = assertion_kinds.listed(), case_sources.listed()
     if format_ == "json":
-        found = {"assertions": [kind._asdict() for kind in kinds]}
+        found = {
+            "assertions": [kind._asdict() for kind in kinds],
+            "sources": [source._asdict() for source in sources],
+        }
         output.write(msgspec.json.format(encode_json(found), indent=2) + b"\n")
         return ExitCode.OK
-    rows = [("kind", "from", "version"), *(kind[:3] for kind in kinds)]
+    _show("kind", kinds, output)
+    if sources:
+        output.line("")
+        _show("case source", sources, output)
+    return ExitCode.OK
+
+
+def _show(noun: str, parts: Sequence[Listed], output: Output) -> None:
+    rows = [(noun, "from", "version"), *(part[:3] for part in parts)]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     for name, package, version in rows:
         line = f"{name:<{widths[0]}}  {package:<{widths[1]}}  {version}"
         output.line(terminal_text(line))
-    for kind in kinds:
-        if kind.problem is not None:
-            output.note(f"refused: {kind.problem}")
-    return ExitCode.OK
+    for part in parts:
+        if part.problem is not None:
+            output.note(f"refused: {part.problem}")

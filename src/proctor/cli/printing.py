@@ -43,10 +43,15 @@ def print_rendered(
 ) -> None:
     """Print what was rendered, and write it where that was asked for.
 
-    Markdown is also appended to the summary of the step when GitHub names its file.
+    Markdown is also appended to the summary of the step when GitHub names its file. A page that is
+    written is not poured over a terminal as well.
     """
     if format_ == "markdown":
         chunks = _with_step_summary(chunks, output)
+    if format_ == "html" and out is not None and output.is_terminal():
+        write_whole(out, chunks)
+        output.note(f"written: {out}")
+        return
     copied = output.copied(chunks)
     if out is not None:
         write_whole(out, copied)

@@ -9,9 +9,8 @@ from typing import Any, TypeVar
 
 import click
 
-from proctor.cassette_files import CassetteFolder
+from proctor.cassette_files import CassetteFolder, chosen_folder
 from proctor.config import Config, load_config
-from proctor.errors import UsageError
 from proctor.records import JsonObject
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -65,23 +64,4 @@ def cassette_folder(config: Config, cwd: Path | None, given: Path | None) -> Cas
     Raises:
         UsageError: P6002 when the given folder is not there.
     """
-    if given is None:
-        prefix = f"{config.values.evals}/cassettes"
-        return CassetteFolder(config.root, config.root, prefix, prefix)
-    folder = from_start(cwd, given)
-    if not folder.is_dir():
-        raise UsageError(
-            f"`--cassettes {given}` is not a folder",
-            code="P6002",
-            hint="name a folder that holds `<suite>.jsonl` files",
-        )
-    shown = shown_path(config.root, folder)
-    return CassetteFolder(config.root, folder, "", shown, f" --cassettes {shown}")
-
-
-def shown_path(root: Path, path: Path) -> str:
-    """A folder as reports may name it: relative to the project, or only its own name."""
-    resolved = path.resolve()
-    if resolved.is_relative_to(root):
-        return resolved.relative_to(root).as_posix()
-    return resolved.name
+    return chosen_folder(config, given, start=from_start(cwd, Path()))

@@ -20,6 +20,7 @@ Examples:
   proctor report report.json                     what it says, as text
   proctor report report.json --format markdown   for a comment
   proctor report report.json --all               every failing case
+  proctor report report.json --format html --out report.html   for a browser
 """
 
 

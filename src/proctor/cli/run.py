@@ -12,7 +12,6 @@ import click
 from proctor.cassette_files import CassetteFolder
 from proctor.cassettes import CacheMode
 from proctor.cli.asking_options import asking_options, run_suites
-from proctor.cli.comparing_options import ComparingOptions
 from proctor.cli.output import Output
 from proctor.cli.outputs import check_named_folder, check_whole
 from proctor.cli.printing import keep_inputs
@@ -24,9 +23,10 @@ from proctor.errors import ExitCode, ReportError
 from proctor.evaluation import SelectedSuite, select
 from proctor.pipeline import Exam, load_exam
 from proctor.records import RenderOptions
-from proctor.replaying import Recorder
+from proctor.report_comparing import ComparingOptions
 from proctor.report_files import read_report_bytes
 from proctor.reporting import RunReport
+from proctor.suite_runs import recorder_of
 
 if TYPE_CHECKING:
     from proctor.cli.baseline_comparison import Baseline
@@ -39,6 +39,8 @@ Examples:
   proctor run --case 'late-*' --repeats 5       some cases, five times each
   proctor run --format json --out report.json   the report as JSON
   proctor run --cache record                    ask for what is not recorded yet
+  proctor run --cache record --resume           go on with the newest run
+  proctor run --shard 2/4                       the second of four parts
 """
 
 
@@ -81,12 +83,13 @@ def command(**given: Any) -> int:  # noqa: ANN401 - click hands over every optio
             config=config,
             output=output,
             answers=not options.no_answers,
-            recorder=Recorder("run", options.for_recording()),
+            recorder=recorder_of(options.repeats, options.label),
+            keeping=options.keeping(),
         )
     if options.store and options.cache == CacheMode.REPLAY.value:
-        from proctor.cli.stored_runs import store_replay
+        from proctor.stored_runs import store_replay
 
-        store_replay(config.root, report, output)
+        store_replay(config.root, report, output.note)
     result = judge_run(report, options, baseline, gates)
     show(result, options, output)
     code = result.exit_code
@@ -138,6 +141,8 @@ def _check_outputs(
         check_named_folder(reports)
         for suite in selected:
             check_whole(report_file(reports, suite.name), folder_comes=True)
+    if options.output_dir is not None:
+        check_named_folder(options.path(options.output_dir))
     if options.out is not None:
         out = options.path(options.out)
         comes = reports is not None and reports.resolve().is_relative_to(out.parent.resolve())
@@ -156,8 +161,8 @@ def _keep_inputs(out: Path, exam: Exam, folder: CassetteFolder) -> None:
     for suite in exam.suites:
         inputs += [root / suite.definition.path, root / suite.dataset.path]
         inputs.append(folder.root / folder.path(suite.definition.name))
-        inputs += [root / one.target.subject.prompt.path for one in suite.subjects]
-        judged = [each for one in suite.subjects for each in one.checks.judged]
+        inputs += [root / one.prompt.prompt.path for one in suite.definition.subjects]
+        judged = [each for one in suite.subjects for each in one.judged]
         inputs += [root / judge.prompt.path for each in judged for judge in each.judges]
         if suite.definition.labels is not None:
             inputs.append(root / suite.definition.labels)

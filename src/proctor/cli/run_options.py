@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from shlex import quote
 from typing import Any, TypeVar
 
 import click
+from msgspec.structs import replace
 
+from proctor.asking_rules import AskingRules
 from proctor.cassettes import CacheMode
 from proctor.cli.asking_options import FILE, AskingOptions
-from proctor.cli.comparing_options import ComparingOptions, comparing_options
+from proctor.cli.comparing_options import comparing_options
 from proctor.errors import UsageError
+from proctor.keeping import Keeping
+from proctor.loading.targets import parse_lanes
 from proctor.registry import renderers
+from proctor.report_comparing import ComparingOptions
 from proctor.report_files import cases_not_passed
 from proctor.selecting import Selection
+from proctor.sharding import Shard, read_timings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -33,6 +38,8 @@ class RunOptions(AskingOptions, frozen=True, kw_only=True):
     exclude: str | None
     first: int | None
     failed_in: Path | None
+    shard: str | None
+    timings: Path | None
     repeats: int | None
     label: str | None
     format: str
@@ -42,6 +49,10 @@ class RunOptions(AskingOptions, frozen=True, kw_only=True):
     all: bool
     exit_zero: bool
     store: bool
+    resume: str | None
+    output_dir: Path | None
+    lane: tuple[str, ...]
+    keep: bool
     verify: Path | None
     baseline: str | None
     comparing: ComparingOptions
@@ -59,6 +70,12 @@ class RunOptions(AskingOptions, frozen=True, kw_only=True):
                 "`--dry-run` makes no report, so it does not go with `--out`, `--report-dir`, "
                 "`--verify`, `--baseline` or `--store`"
             )
+        if self.dry_run and self.keeping().is_asked_for:
+            raise _senseless(
+                "`--dry-run` runs nothing, so it does not go with `--resume` or `--output-dir`"
+            )
+        if self.timings is not None and self.shard is None:
+            raise _senseless("`--timings` splits a run, and `--shard` does not say into how many")
         unused = self.comparing.given() if self.baseline is None else []
         if unused:
             raise _senseless(f"`{unused[0]}` compares, and nothing is named by `--baseline`")
@@ -68,23 +85,52 @@ class RunOptions(AskingOptions, frozen=True, kw_only=True):
             if given is not None and not _listed(given):
                 raise _senseless(f"`{name}` names nothing")
 
+    def rules(self) -> AskingRules:
+        """Where answers come from, and what asking for them may do.
+
+        Raises:
+            UsageError: P6002 for a lane that is no URL.
+        """
+        lanes = parse_lanes(self.lane)
+        return replace(super().rules(), lanes=lanes, keeps_builds=self.keep)
+
     @property
     def is_selection(self) -> bool:
         """Whether less than everything was asked for."""
         named = (self.suites, self.case, self.tag, self.model, self.prompt, self.tier)
-        return any((*named, self.filter, self.exclude, self.first, self.failed_in))
+        more = (self.filter, self.exclude, self.first, self.failed_in, self.shard)
+        return any((*named, *more))
 
-    def for_recording(self) -> str:
-        """The options without which a recording would be of other rows."""
-        repeats = "" if self.repeats is None else f" --repeats {self.repeats}"
-        return repeats if self.label is None else f"{repeats} --label {quote(self.label)}"
+    def keeping(self) -> Keeping:
+        """What the run keeps besides its recordings.
+
+        Raises:
+            UsageError: P6002 for what is no shard.
+        """
+        return Keeping(
+            folder=None if self.output_dir is None else self.path(self.output_dir),
+            resume=self.resume,
+            shard=self._shard({}),
+        )
+
+    def _shard(self, seconds: Mapping[str, float]) -> Shard | None:
+        if self.shard is None:
+            return None
+        try:
+            return Shard.parse(self.shard, seconds=seconds)
+        except ValueError as problem:
+            raise UsageError(
+                f"`--shard {self.shard}` is no shard", code="P6002", hint=str(problem)
+            ) from None
 
     def selection(self) -> Selection:
         """What was selected.
 
         Raises:
             ReportError: P6901 when the report of `--failed-in` cannot be read.
+            UsageError: P6002 for what is no shard, or no timings.
         """
+        seconds = {} if self.timings is None else read_timings(self.path(self.timings))
         failed = None if self.failed_in is None else cases_not_passed(self.path(self.failed_in))
         return Selection(
             cases=self.case,
@@ -96,6 +142,7 @@ class RunOptions(AskingOptions, frozen=True, kw_only=True):
             exclude=_listed(self.exclude),
             first=self.first,
             failed=failed,
+            shard=self._shard(seconds),
         )
 
 
@@ -134,6 +181,18 @@ _OPTIONS = (
         help="Only cases that did not pass in this JSON report.",
     ),
     click.option(
+        "--shard",
+        metavar="I/N",
+        help="Only the I-th of N parts, split by case. `proctor merge` puts the reports together.",
+    ),
+    click.option(
+        "--timings",
+        metavar="FILE",
+        type=FILE,
+        help="How long cases take, so that parts take about the same. `proctor cost --timings` "
+        "writes it.",
+    ),
+    click.option(
         "--repeats",
         metavar="N",
         type=click.IntRange(1, 1_000),
@@ -170,6 +229,28 @@ _OPTIONS = (
         is_flag=True,
         help="Keep the report and its figures for `proctor history`, as live runs always do.",
     ),
+    click.option(
+        "--resume",
+        metavar="[ID]",
+        is_flag=False,
+        flag_value="",
+        help="Go on with a live run that was interrupted: the newest, or the one of this id. "
+        "Give the other options again.",
+    ),
+    click.option(
+        "--output-dir",
+        metavar="DIR",
+        type=FILE,
+        help="Keep the rows, the report and the comment here instead of `.proctor/runs/<id>/`. "
+        "A replay keeps them only then.",
+    ),
+    click.option(
+        "--lane",
+        metavar="URL",
+        multiple=True,
+        help="Spread the rows of targets over these backends, instead of those that suites name.",
+    ),
+    click.option("--keep", is_flag=True, help="Leave what targets build as it is."),
     click.option("--exit-zero", is_flag=True, help="Exit with 0 where it would be 1 or 3."),
     click.option(
         "--verify",

@@ -13,9 +13,9 @@ from proctor.cli.printing import print_rendered
 from proctor.cli.run_options import RunOptions
 from proctor.config import GateConfig
 from proctor.errors import ExitCode, ProctorError, ReportError, UsageError
-from proctor.protocols import Renderer
 from proctor.records import Remark, RenderOptions
-from proctor.registry import renderers
+from proctor.registry import renderers, side_by_side_renderers
+from proctor.report_protocols import Renderer
 from proctor.reporting import RunReport
 from proctor.safe_io import make_named_folder, write_whole
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from proctor.tier_gates import GateFinding
 
 _FOR_MACHINES = ("json", "junit")
+_FOR_OTHER_PROGRAMS = ("html", *_FOR_MACHINES)
 _WORDS = {True: "MET", False: "NOT MET", None: "CANNOT TELL"}
 _CODES = {True: ExitCode.OK, False: ExitCode.FAILED, None: ExitCode.UNMEASURED}
 _WORST = (ExitCode.OK, ExitCode.UNMEASURED, ExitCode.FAILED, ExitCode.INTERRUPTED)
@@ -142,7 +143,7 @@ def show(result: RunResult, options: RunOptions, output: Output) -> None:
     )
     chunks = _rendered(result, options.format, shown)
     print_rendered(chunks, format_=options.format, out=out, output=output)
-    if options.format in _FOR_MACHINES:
+    if options.format in _FOR_OTHER_PROGRAMS:
         output.note(_summary(result.report))
         for remark in remarks:
             output.note(f"{remark.word}  {remark.text}")
@@ -152,8 +153,12 @@ def show(result: RunResult, options: RunOptions, output: Output) -> None:
 
 def _rendered(result: RunResult, format_: str, shown: RenderOptions) -> Iterator[bytes]:
     report, comparison = result.report, result.comparison
-    if comparison is None or format_ in _FOR_MACHINES:
+    if comparison is None or result.baseline is None or format_ in _FOR_MACHINES:
         yield from renderer(format_)(report, shown)
+    elif render_both := side_by_side_renderers.get(format_):
+        # The comparison says more for itself there.
+        shown = replace(shown, remarks=list(result.gate_remarks()))
+        yield from render_both(comparison, result.baseline.loaded.report, report, shown)
     elif format_ == "markdown":
         from proctor.rendering.markdown import render_markdown_with_baseline
 

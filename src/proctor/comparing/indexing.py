@@ -8,13 +8,10 @@ from typing import NamedTuple
 from msgspec import UNSET
 
 from proctor.comparing.matching import Place
-from proctor.records import CaseResult, Outcome, ReportHead, RowResult
+from proctor.records import BUILD_ONLY, CaseResult, Outcome, ReportHead, RowResult
 
 Cases = Iterable[tuple[int, int, CaseResult]]
 """The cases of a report, each after the places of its suite and its subject in the head."""
-
-BUILD_ONLY = "__build_only__"
-"""The scenario of the row that stands for a build; it is no unit."""
 
 _MEASURED = (Outcome.PASSED, Outcome.FAILED)
 

@@ -7,11 +7,11 @@ from typing import Final
 
 from msgspec import Struct
 
-from proctor.assertions.matching import MISSING, descend, parse_pointer
 from proctor.documents import name_of
 from proctor.errors import UsageError
 from proctor.importers.sources import Record
 from proctor.loading.cases import CaseFile
+from proctor.pointers import MISSING, descend, parse_pointer
 from proctor.records import Json, JsonObject
 
 _PARTS: Final = ("inputs", "expected", "context", "metadata")

@@ -14,7 +14,6 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from proctor.assertions.matching import MISSING
 from proctor.canonical import digest
 from proctor.datasets.choosing import rank
 from proctor.datasets.files import case_line, checks_of
@@ -23,6 +22,7 @@ from proctor.importers.mapping import Mapping, NoCase, Source
 from proctor.importers.placeholders import NamesClash, Placeholders
 from proctor.importers.sources import Record, read_records
 from proctor.loading.cases import MAX_CASE, CaseChecks, CaseFile, is_case_id
+from proctor.pointers import MISSING
 from proctor.records import Json, JsonObject, Warn
 from proctor.safe_io import write_new
 from proctor.scanning.scanner import Scan

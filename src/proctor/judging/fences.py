@@ -15,6 +15,7 @@ from typing import Final
 from msgspec import Struct
 
 from proctor.errors import ProctorError
+from proctor.judging.pairwise_rubrics import BOTH
 from proctor.judging.rubrics import Rubric, refused
 from proctor.records import Part, Placeholder, Warn
 
@@ -63,7 +64,7 @@ def rubric_faults(rubric: Rubric, *, allow_unfenced: str | None) -> list[Proctor
     for message, parts in zip(rubric.prompt.messages, rubric.templates, strict=True):
         pieces = list(_pieces(parts))
         if message.role == "user":
-            fault = _pairing_fault(pieces)
+            fault = _pairing_fault(pieces) or _sharing_fault(pieces)
             if fault is None:
                 unfenced |= dict.fromkeys(_outside(pieces))
             else:
@@ -116,7 +117,7 @@ def _pieces(parts: Sequence[Part]) -> Iterator[_Mark | str]:
     for before, part, after in zip(["", *whole], whole, [*whole[1:], ""], strict=False):
         if not isinstance(part, Placeholder):
             continue
-        if part.path[0] in JUDGED:
+        if part.path[0] in JUDGED or part.path[0] in BOTH:
             yield part.path[0]
         elif part.path[0] == _BOUNDARY and isinstance(before, str) and isinstance(after, str):
             mark = _BEFORE_BOUNDARY.search(before)
@@ -139,6 +140,19 @@ def _pairing_fault(pieces: Sequence[_Mark | str]) -> str | None:
         else:
             opened = None
     return None if opened is None else f"never closes the fence `{opened}`"
+
+
+def _sharing_fault(pieces: Sequence[_Mark | str]) -> str | None:
+    """Two answers in one fence, where one of them could end and write the other."""
+    inside: set[str] | None = None
+    for piece in pieces:
+        if isinstance(piece, _Mark):
+            inside = None if piece.is_end else set()
+        elif inside is not None:
+            inside.add(piece)
+            if inside.issuperset(BOTH):
+                return "has `first` and `second` in one fence"
+    return None
 
 
 def _outside(pieces: Sequence[_Mark | str]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from proctor.contracts import answer_schema
 from proctor.errors import SuiteError
 from proctor.judging.boundary import JudgeInputs
 from proctor.judging.rubrics import Rubric
-from proctor.records import JudgeSetup, ModelChoice, Request, Subject
+from proctor.records import CallKind, JudgeSetup, ModelChoice, Request, Subject
 
 
 class JudgeQuestion(Struct, frozen=True, gc=False):
@@ -23,6 +23,7 @@ class JudgeQuestion(Struct, frozen=True, gc=False):
     take: int
     case: str
     assertion: str
+    kind: CallKind = CallKind.JUDGE
 
     @property
     def inputs_sha256(self) -> str:

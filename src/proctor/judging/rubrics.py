@@ -1,7 +1,7 @@
 """Rubrics: prompts of the project that judge answers.
 
 What a rubric asks for decides its kind. What it is told comes from a fixed set of inputs, each with
-a meaning of its own.
+a meaning of its own. Those that say which of two answers is better are in `pairwise_rubrics`.
 """
 
 from __future__ import annotations
@@ -20,26 +20,30 @@ from proctor.templates import render
 
 
 class RubricKind(StrEnum):
-    """What a rubric asks for: one verdict, or one for each rule that the case brings."""
+    """What a rubric asks for.
+
+    One verdict, one for each rule that the case brings, or which of two answers is better.
+    """
 
     VERDICT = "verdict"
     CRITERIA = "criteria"
+    PAIRWISE = "pairwise"
 
 
-_TEXT = FieldSpec(type="string")
-_RULES = (FieldSpec(type="list"), FieldSpec(type="list", items=_TEXT))
+TEXT = FieldSpec(type="string")
+_RULES = (FieldSpec(type="list"), FieldSpec(type="list", items=TEXT))
 _OF_EVERY_ANSWER = ("response", "case_inputs", "boundary")
 _OF_SOME = ("expected", "context", "evidence", "artifact", "transcript")
 _RULE_NAMES = ("dos", "donts")
 _MEANINGS = (*_OF_EVERY_ANSWER, *_OF_SOME, *_RULE_NAMES)
 
 _RULED = FieldSpec(
-    type="list", items=FieldSpec(type="object", fields={"rule": _TEXT, "reason": _TEXT})
+    type="list", items=FieldSpec(type="object", fields={"rule": TEXT, "reason": TEXT})
 )
 _OUTPUTS = {
     RubricKind.VERDICT: {
         "verdict": FieldSpec(type="enum", options=["fail", "pass"]),
-        "reason": _TEXT,
+        "reason": TEXT,
     },
     RubricKind.CRITERIA: {"violations": _RULED, "passes": _RULED},
 }
@@ -55,7 +59,7 @@ class Rubric(Struct, frozen=True):
     @property
     def used(self) -> frozenset[str]:
         """The inputs that its messages hold."""
-        return _used(self.templates)
+        return used_inputs(self.templates)
 
     def messages(self, inputs: JsonObject) -> tuple[Message, ...]:
         """What a judge is sent.
@@ -80,12 +84,29 @@ def parse_rubric(
         prompt: The prompt.
         templates: The parsed templates of its messages.
     """
+    kind = next((one for one, output in _OUTPUTS.items() if bare(prompt.output) == output), None)
+    faults = [*_output_faults(prompt, kind), *_input_faults(prompt.inputs)]
+    faults += _unused(kind, prompt.inputs, used_inputs(templates))
+    return made_rubric(prompt, templates, kind, faults)
+
+
+def made_rubric(
+    prompt: Prompt,
+    templates: Sequence[list[Part]],
+    kind: RubricKind | None,
+    faults: Iterable[tuple[str, str]],
+) -> tuple[Rubric | None, list[ProctorError]]:
+    """A prompt as a rubric of this kind, or None and everything why it cannot be one (P6211).
+
+    Args:
+        prompt: The prompt.
+        templates: The parsed templates of its messages.
+        kind: What it asks for; None when that is nothing a rubric asks for, which is a fault.
+        faults: What is wrong with it: the sentence that goes on after its name, and a hint.
+    """
     if prompt.function is not None:
         sentence = "is a function, so nobody can see beforehand what it tells a judge"
         return None, [refused(prompt, "P6211", sentence, "write it as `<id>.prompt.yaml`")]
-    kind = next((one for one, output in _OUTPUTS.items() if _bare(prompt.output) == output), None)
-    faults = [*_output_faults(prompt, kind), *_input_faults(prompt.inputs)]
-    faults += _unused(kind, prompt.inputs, _used(templates))
     problems = [refused(prompt, "P6211", sentence, hint) for sentence, hint in faults]
     if kind is None or problems:
         return None, problems
@@ -121,7 +142,8 @@ def refused(prompt: Prompt, code: str, sentence: str, hint: str | None) -> Proct
     return SuiteError(message, code=code, hint=hint, where=prompt.path)
 
 
-def _used(templates: Sequence[list[Part]]) -> frozenset[str]:
+def used_inputs(templates: Sequence[list[Part]]) -> frozenset[str]:
+    """The inputs that some messages hold."""
     return frozenset(
         part.path[0] for parts in templates for part in parts if isinstance(part, Placeholder)
     )
@@ -134,6 +156,11 @@ def _output_faults(prompt: Prompt, kind: RubricKind | None) -> Iterator[tuple[st
             "write `output: {verdict: {type: enum, options: [pass, fail]}, "
             "reason: {type: string}}`",
         )
+    yield from tool_faults(prompt)
+
+
+def tool_faults(prompt: Prompt) -> Iterator[tuple[str, str]]:
+    """Tools, which no rubric may offer."""
     if prompt.tools:
         yield "offers tools, and a judge that calls one gives no verdict", "take `tools` out"
 
@@ -146,17 +173,19 @@ def _input_faults(inputs: Fields) -> Iterator[tuple[str, str]]:
             known = f"inputs of a rubric: {', '.join(_MEANINGS)}"
             sentence = f"has the input `{name}`, which nothing is given for"
             yield sentence, did_you_mean(name, _MEANINGS) or known
-        elif name in _RULE_NAMES and _bare_field(field) not in _RULES:
+        elif name in _RULE_NAMES and bare_field(field) not in _RULES:
             wanted = "{type: list, items: {type: string}}"
             yield f"must have `{name}` as a list of strings", f"declare `{name}: {wanted}`"
-        elif name not in _RULE_NAMES and _always_given(name, field) != _TEXT:
+        elif name not in _RULE_NAMES and not is_text(field, may_be_absent=name in _OF_SOME):
             yield f"must have `{name}` as a string", f"declare `{name}: {{type: string}}`"
 
 
-def _always_given(name: str, field: FieldSpec) -> FieldSpec:
-    """The field without what says that it may be absent, where it may."""
-    bare = _bare_field(field)
-    return replace(bare, optional=False, default=UNSET) if name in _OF_SOME else bare
+def is_text(field: FieldSpec, *, may_be_absent: bool) -> bool:
+    """Whether a field is a string, and always given unless it may be absent."""
+    found = bare_field(field)
+    if may_be_absent:
+        found = replace(found, optional=False, default=UNSET)
+    return found == TEXT
 
 
 def _unused(
@@ -173,18 +202,19 @@ def _unused(
             yield f"never shows `{name}` to the judge", f"write `{{{{input.{name}}}}}`"
 
 
-def _bare(fields: Fields | None) -> Fields | None:
+def bare(fields: Fields | None) -> Fields | None:
     """A contract without its descriptions, the options of an enum in one order."""
     if fields is None:
         return None
-    return {name: _bare_field(field) for name, field in fields.items()}
+    return {name: bare_field(field) for name, field in fields.items()}
 
 
-def _bare_field(field: FieldSpec) -> FieldSpec:
+def bare_field(field: FieldSpec) -> FieldSpec:
+    """A field of a contract likewise."""
     return replace(
         field,
         description=None,
         options=None if field.options is None else sorted(field.options),
-        items=None if field.items is None else _bare_field(field.items),
-        fields=_bare(field.fields),
+        items=None if field.items is None else bare_field(field.items),
+        fields=bare(field.fields),
     )

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from typing import Final, Literal
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal, TypeVar
 
 from msgspec import Struct
 
@@ -19,6 +19,7 @@ from proctor.records import Answer, Finish, Json, JsonObject, Outcome
 from proctor.strict_json import JsonProblem, parse_json
 
 Said = Literal["pass", "fail"]
+T = TypeVar("T")
 
 NO_VALID_VERDICT: Final = "P6601"
 _MAX_SHOWN = 60
@@ -85,17 +86,42 @@ def read_vote(
         dos: What the case wants; each has to be listed exactly once, with the same words.
         donts: What it does not want, likewise.
     """
-    cut_short = _CUT_SHORT.get(answer.finish)
-    if cut_short is not None:
-        return Ballot(None, cut_short)
-    if answer.text is None:
-        return Ballot(None, "no_text")
-    value = _only_object(_seen(answer.text))
+    value = read_object(answer)
     if isinstance(value, str):
         return Ballot(None, value)
     if rubric.kind is RubricKind.VERDICT:
-        return _verdict(value)
+        return Ballot(*read_choice(value, "verdict", _WORDS))
     return _criteria(value, [*dos, *donts])
+
+
+def read_object(answer: Answer) -> JsonObject | str:
+    """The object that a judge's reply consists of, or a short code that says why it is not one."""
+    cut_short = _CUT_SHORT.get(answer.finish)
+    if cut_short is not None:
+        return cut_short
+    return "no_text" if answer.text is None else _only_object(_seen(answer.text))
+
+
+def read_choice(value: JsonObject, name: str, words: Mapping[str, T]) -> tuple[T | None, str]:
+    """Which of some words a judge says, and its reason.
+
+    Args:
+        value: The judge's reply; it has to have this field and `reason`, and no other.
+        name: The field that holds the word.
+        words: By the words as they are spelled, what each stands for.
+
+    Returns:
+        None for a reply that says none of them, and why in place of a reason.
+    """
+    reason = value.get("reason")
+    if value.keys() != {name, "reason"} or not isinstance(reason, str):
+        return None, "wrong_fields"
+    said = value[name]
+    # Not `casefold`, which makes two letters of a sharp s and a verdict of what is none.
+    chosen = words.get(_seen(said).lower()) if isinstance(said, str) else None
+    if chosen is None:
+        return None, f"no_{name}: {_shortened(said if isinstance(said, str) else 'not a word')}"
+    return chosen, reason
 
 
 def decide(votes: Sequence[Ballot], runs: int) -> Decision:
@@ -129,19 +155,6 @@ def _only_object(text: str) -> JsonObject | str:
     except JsonProblem as problem:
         return f"not_json: {problem.detail}"
     return value if isinstance(value, dict) else "not_an_object"
-
-
-def _verdict(value: JsonObject) -> Ballot:
-    reason = value.get("reason")
-    if value.keys() != {"verdict", "reason"} or not isinstance(reason, str):
-        return Ballot(None, "wrong_fields")
-    said = value["verdict"]
-    # Not `casefold`, which makes two letters of a sharp s and a verdict of what is none.
-    verdict = _WORDS.get(_seen(said).lower()) if isinstance(said, str) else None
-    if verdict is None:
-        shown = said if isinstance(said, str) else "not a word"
-        return Ballot(None, f"no_verdict: {_shortened(shown)}")
-    return Ballot(verdict, reason)
 
 
 def _criteria(value: JsonObject, rules: list[str]) -> Ballot:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -54,11 +55,35 @@ def read_assertions(written: Json, reader: StructReader) -> tuple[LoadedAssertio
     return tuple(one for one in read if one is not None)
 
 
+def read_build_assertions(
+    written: Json, others: Sequence[LoadedAssertion], reader: StructReader
+) -> tuple[LoadedAssertion, ...]:
+    """The assertions on what a target builds; a failed one is a warning unless it says otherwise.
+
+    Args:
+        written: What stands under `buildAssertions`.
+        others: The assertions on answers, whose ids are taken.
+        reader: Of the suite's document.
+    """
+    if not isinstance(written, list):
+        return ()
+    if len(written) > MAX_ASSERTIONS:
+        reader.problem(
+            f"{len(written)} assertions are more than {MAX_ASSERTIONS}", ("buildAssertions",)
+        )
+    assertions = _Assertions(reader, {one.spec.id for one in others})
+    warned = [{"severity": "warn", **one} if isinstance(one, dict) else one for one in written]
+    read = [assertions.read(one, ("buildAssertions", place)) for place, one in enumerate(warned)]
+    assertions.check_together()
+    return tuple(one for one in read if one is not None)
+
+
 class _Assertions:
     """Reads the assertions of one suite, and remembers their ids."""
 
-    def __init__(self, reader: StructReader) -> None:
+    def __init__(self, reader: StructReader, taken: Collection[str] = ()) -> None:
         self._reader = reader
+        self._taken = taken
         self._ids: list[tuple[str, Path]] = []
 
     def read(self, written: Json, path: Path, *, depth: int = 0) -> LoadedAssertion | None:
@@ -85,7 +110,7 @@ class _Assertions:
                 f"{len(self._ids)} assertions, with those in groups, are more than {MAX_TOTAL}",
                 ("assertions",),
             )
-        seen: set[str] = set()
+        seen = set(self._taken)
         for id_, path in self._ids:
             if id_ in seen:
                 self._reader.problem(f"two assertions have the id `{id_}`", (*path, "id"))

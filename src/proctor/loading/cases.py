@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Protocol
+from typing import Literal, Protocol
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from proctor.documents import Document, Path, StructReader
 from proctor.errors import DatasetError, ProctorError
-from proctor.records import Case, Json, JsonObject
+from proctor.protocols import Shape
+from proctor.records import BUILD_ONLY, Case, Json, JsonObject, Scenario
 from proctor.safe_io import MEBIBYTE
 from proctor.strict_json import typed
 
@@ -20,6 +21,7 @@ MAX_ID = 128
 SHOWN_PROBLEMS = 20
 
 _CASE_ID = re.compile(rf"[^\x00-\x1f\x7f-\x9f]{{1,{MAX_ID}}}\Z")
+_WANTED = f"1 to {MAX_ID} characters, none of them a control character"
 _AS_UTF8 = "save the file as UTF-8"
 
 
@@ -41,6 +43,10 @@ class CaseFile(Struct, frozen=True, gc=False, forbid_unknown_fields=True):
         context: What a judge is told beside the inputs; any JSON.
         dos: What an answer should do, for rubrics that judge by rules.
         donts: What it should not do.
+        scenarios: What is tried with what was built for the case, one row each.
+        expectations: What must be true of what was built for the case, in words, for a judge.
+        complexity: `complex` gives a target half as much time again.
+        conversation: What was said before, passed on to a target as it is.
     """
 
     id: str
@@ -52,6 +58,10 @@ class CaseFile(Struct, frozen=True, gc=False, forbid_unknown_fields=True):
     context: Json = None
     dos: list[str] = []
     donts: list[str] = []
+    scenarios: list[Scenario] = []
+    expectations: list[str] = []
+    complexity: Literal["simple", "complex"] = "simple"
+    conversation: list[JsonObject] = []
 
 
 class CellTypes(Struct, frozen=True):
@@ -96,6 +106,30 @@ class CaseScan(Protocol):
         ...
 
 
+def shape_of(case: Case) -> Shape:
+    """The rows of a case that has not just one."""
+    return tuple(one.name for one in case.scenarios) or (BUILD_ONLY,)
+
+
+def scenario_faults(case: Case) -> Iterator[str]:
+    """What is wrong with the scenarios and expectations of a case, as sentences."""
+    seen: set[str] = set()
+    for number, scenario in enumerate(case.scenarios, 1):
+        if not is_case_id(scenario.name) or scenario.name == BUILD_ONLY:
+            yield f"the name of scenario {number} cannot be used: {_WANTED}"
+        elif scenario.name in seen:
+            yield f"the scenario `{scenario.name}` is there twice"
+        seen.add(scenario.name)
+        if scenario.assertions == []:
+            yield f"the scenario `{scenario.name}` names no assertion, so it can never fail"
+        if not all(map(is_case_id, scenario.resources)):
+            yield f"a resource of the scenario `{scenario.name}` has no usable name: {_WANTED}"
+    if any(not text.strip() for text in case.expectations):
+        yield "an expectation is empty"
+    if len({*case.expectations}) < len(case.expectations):
+        yield "an expectation is there twice"
+
+
 class CaseChecks:
     """Everything that is asked of the cases of one dataset, and what is wrong with them.
 
@@ -111,6 +145,9 @@ class CaseChecks:
         self.path = path
         self.rules = rules
         self.count = 0
+        self.shapes: dict[int, Shape] = {}
+        """Of the cases that are taken, those that have not just one row."""
+        self._taken = 0
         self._scan = scan
         self._line_of_id: dict[str, int] = {}
         self._problems: list[ProctorError] = []
@@ -128,8 +165,7 @@ class CaseChecks:
     def take(self, case: Case, line: int, raw: bytes | None = None) -> None:
         """Ask everything of a case that has the shape of one."""
         if not is_case_id(case.id):
-            wanted = f"1 to {MAX_ID} characters, none of them a control character"
-            self.note("P6101", f"the case id must have {wanted}", line)
+            self.note("P6101", f"the case id must have {_WANTED}", line)
             return
         if case.id in self._line_of_id:
             first = self._line_of_id[case.id]
@@ -141,6 +177,11 @@ class CaseChecks:
                 self.note(code, f"case `{case.id}` has more problems than these", line)
                 break
             self.note(code, f"case `{case.id}`: {fault}", line)
+        if case.scenarios or case.expectations:
+            self.shapes[self._taken] = shape_of(case)
+            for fault in scenario_faults(case):
+                self.note("P6101", f"case `{case.id}`: {fault}", line)
+        self._taken += 1
         if self._scan is not None:
             for problem in self._scan.stops(case, line, raw):
                 self.keep(problem)
@@ -171,6 +212,10 @@ class CaseChecks:
             read.context,
             read.dos,
             read.donts,
+            read.scenarios,
+            read.expectations,
+            read.complexity,
+            read.conversation,
         )
 
     def note(self, code: str, message: str, line: int | None, hint: str | None = None) -> None:

@@ -80,7 +80,13 @@ def read_csv(file: BinaryIO, checks: CaseChecks, *, delimiter: str | None = None
         return _case(reading.columns, cells, index + 1)
 
     return IndexedDataset(
-        checks.path, file, lines.hexdigest(), reading.index, decode, reading.warnings(where)
+        checks.path,
+        file,
+        lines.hexdigest(),
+        reading.index,
+        decode,
+        shapes={},
+        warnings=reading.warnings(where),
     )
 
 

@@ -10,7 +10,14 @@ from msgspec.structs import replace
 from proctor.documents import StructReader
 from proctor.errors import ProctorError
 from proctor.loading.datasets import CSV
-from proctor.records import AllowedPii, AllowedRule, GroupSpec, LoadedAssertion, Severity
+from proctor.records import (
+    AllowedPii,
+    AllowedRule,
+    GroupSpec,
+    JsonObject,
+    LoadedAssertion,
+    Severity,
+)
 from proctor.safe_io import inside
 
 _SAY_NOTHING = ("cost", "latency", "llm-judge")
@@ -24,16 +31,25 @@ class DatasetFile(Struct, frozen=True, kw_only=True, rename="camel", forbid_unkn
 
     Args:
         path: The cases: a path relative to the suite's folder.
+        source: A plugin that yields the cases, instead of `path`; it needs `--allow-code`.
+        options: What that plugin is told.
         delimiter: What stands between the cells of a CSV file; by default the one of comma,
             semicolon and tab that its header has most of.
         allow: Rules of the safety scan that are let through.
         allow_pii: Lets personal data through.
     """
 
-    path: str
+    path: str = ""
+    source: str | None = None
+    options: JsonObject = {}
     delimiter: str | None = None
     allow: list[AllowedRule] = []
     allow_pii: AllowedPii | None = None
+
+    @property
+    def shown(self) -> str:
+        """What messages and reports call it."""
+        return self.path if self.source is None else f"source:{self.source}"
 
 
 def read_dataset_options(
@@ -60,12 +76,29 @@ def read_dataset_options(
             code="P6213",
         )
     where = reader.document.where(("dataset",))
+    if not _has_one_origin(written, options, reader):
+        return replace(options, path="", source=None)
+    if options.source is not None:
+        return options
     try:
         base = reader.document.name.rpartition("/")[0]
         return replace(options, path=inside(options.path, base=base, where=where))
     except ProctorError as problem:
         reader.problems.append(problem)
         return replace(options, path="")
+
+
+def _has_one_origin(written: str | DatasetFile, options: DatasetFile, reader: StructReader) -> bool:
+    before = len(reader.problems)
+    if not isinstance(written, str) and (not options.path) == (options.source is None):
+        reader.problem(
+            "`dataset` needs exactly one of `path` and `source`",
+            ("dataset",),
+            hint="`path` names a file, `source` a plugin that yields cases",
+        )
+    elif options.options and options.source is None:
+        reader.problem("`options` goes with `source` only", ("dataset", "options"))
+    return len(reader.problems) == before
 
 
 def _check_delimiter(options: DatasetFile, reader: StructReader) -> None:

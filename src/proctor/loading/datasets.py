@@ -60,7 +60,14 @@ def load_dataset(
         return None, [problem]
     checks = CaseChecks(path, rules, scan)
     dataset = _reader(path, delimiter)(file, checks)
-    problems = checks.problems()
+    return settled(dataset, checks, max_cases=max_cases, where=where)
+
+
+def settled(
+    dataset: Dataset, checks: CaseChecks, *, max_cases: int, where: str
+) -> tuple[Dataset | None, list[ProctorError]]:
+    """A dataset that was read, unless something is wrong with it: then it is closed."""
+    path, problems = checks.path, checks.problems()
     if checks.count > max_cases:
         problems.insert(0, _too_many(path, checks.count, max_cases))
     if checks.count == 0 and not problems:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import BinaryIO, NamedTuple
 
 from proctor.errors import DatasetError
 from proctor.loading.cases import CaseChecks
+from proctor.protocols import Shape
 from proctor.records import Case, Warn
 from proctor.safe_io import MEBIBYTE
 
@@ -63,6 +64,7 @@ class IndexedDataset:
         digest: The SHA-256 of all its bytes.
         index: Where the cases are.
         decode: Makes a case of its bytes and its 0-based place.
+        shapes: The rows of those cases that have not just one.
         warnings: What to know about the file.
     """
 
@@ -73,11 +75,14 @@ class IndexedDataset:
         digest: str,
         index: Index,
         decode: Callable[[bytes, int], Case],
+        *,
+        shapes: Mapping[int, Shape],
         warnings: Sequence[Warn] = (),
     ) -> None:
         self.path = path
         self.sha256 = digest
         self.warnings = warnings
+        self.shapes = shapes
         self._file = file
         self._index = index
         self._decode = decode

@@ -30,7 +30,9 @@ def read_jsonl(file: BinaryIO, checks: CaseChecks) -> IndexedDataset:
             reading.take(raw, number, offset)
         if reading.is_foreign:
             break
-    return IndexedDataset(checks.path, file, lines.hexdigest(), reading.index, _decode)
+    return IndexedDataset(
+        checks.path, file, lines.hexdigest(), reading.index, _decode, shapes=checks.shapes
+    )
 
 
 def _decode(raw: bytes, index: int) -> Case:

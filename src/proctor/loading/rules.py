@@ -9,7 +9,8 @@ from msgspec import UNSET
 from proctor.contracts import Fields, answer_schema, input_faults, with_defaults
 from proctor.loading.bundles import LoadedPrompt
 from proctor.loading.cases import CellTypes
-from proctor.records import Case, Json, Placeholder
+from proctor.records import Case, Json, JsonObject, Placeholder
+from proctor.records.targets import HttpCall, LoadedTarget
 from proctor.templates import MissingValue, value_at
 
 Needs = Callable[[Case], Iterable[tuple[str, str]]]
@@ -22,9 +23,16 @@ class SuiteRules:
     Args:
         prompts: The prompts under test. A function takes any inputs.
         needs: What the assertions need of a case.
+        target: What is under test instead of prompts. It takes any inputs, and must be given
+            those that the template of its body uses.
     """
 
-    def __init__(self, prompts: Sequence[LoadedPrompt], needs: Needs | None) -> None:
+    def __init__(
+        self,
+        prompts: Sequence[LoadedPrompt],
+        needs: Needs | None,
+        target: LoadedTarget | None = None,
+    ) -> None:
         self._contracts = [
             (loaded.prompt.inputs, _open_placeholders(loaded), _label(loaded, prompts))
             for loaded in prompts
@@ -32,6 +40,8 @@ class SuiteRules:
         ]
         self._needs = needs
         self._prompts = prompts
+        how = None if target is None else target.how
+        self._placeholders = how.placeholders if isinstance(how, HttpCall) else ()
 
     def cell_types(self) -> CellTypes:
         """What cells of a table are to become, by the first prompt that says something of them."""
@@ -50,13 +60,26 @@ class SuiteRules:
 
     def faults(self, case: Case) -> Iterator[tuple[str, str]]:
         """Code and sentence of everything wrong with one case; quotes no value of it."""
+        for scenario in case.scenarios:
+            of_scenario = case.in_scenario(scenario)
+            for code, fault in (*self._inputs(of_scenario), *self._asked(of_scenario)):
+                yield code, f"scenario `{scenario.name}`: {fault}"
+        if not case.scenarios:
+            yield from self._inputs(case)
+        yield from self._asked(case)
+
+    def _inputs(self, case: Case) -> Iterator[tuple[str, str]]:
         for fields, placeholders, label in self._contracts:
             fits = True
             for place, fault in input_faults(fields, case.inputs):
                 fits = False
                 yield "P6104", f"`{place}` {fault}{label}"
             if placeholders and fits:
-                yield from _missing_values(fields, placeholders, case, label)
+                inputs = with_defaults(fields, case.inputs)
+                yield from _missing_values(placeholders, inputs, label)
+        yield from _missing_values(self._placeholders, case.inputs, "")
+
+    def _asked(self, case: Case) -> Iterator[tuple[str, str]]:
         if self._needs is not None:
             for assertion, sentence in self._needs(case):
                 yield "P6104", f"the assertion `{assertion}` cannot be asked: {sentence}"
@@ -74,9 +97,8 @@ def _types_of_members(properties: Json) -> dict[str, str]:
 
 
 def _missing_values(
-    fields: Fields, placeholders: Sequence[Placeholder], case: Case, label: str
+    placeholders: Sequence[Placeholder], inputs: JsonObject, label: str
 ) -> Iterator[tuple[str, str]]:
-    inputs = with_defaults(fields, case.inputs)
     for placeholder in placeholders:
         try:
             value_at(placeholder, inputs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from pathlib import Path
 
 from proctor.contracts import answer_schema
@@ -46,6 +47,12 @@ class SuiteScope:
         self._folder = folder
         schema = None if subject is None else answer_schema(subject.prompt)
         self.output_schema: JsonObject | None = schema
+
+    def judged_by(self, judge: JudgeSetup) -> SuiteScope:
+        """The same with other judges."""
+        scope = copy(self)
+        scope.judge = judge
+        return scope
 
     def rubric(self, reference: str) -> tuple[Prompt, Sequence[list[Part]]]:
         """The prompt that a rubric is, and the parsed templates of its messages.

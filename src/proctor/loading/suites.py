@@ -13,14 +13,17 @@ from msgspec import Meta, Struct
 
 from proctor.documents import Document, Path, StructReader
 from proctor.errors import ProctorError, SuiteError, UsageError
-from proctor.loading.assertions import read_assertions
+from proctor.loading.assertions import read_assertions, read_build_assertions
 from proctor.loading.bundles import LoadedPrompt, check_model_ref
 from proctor.loading.dataset_options import DatasetFile, read_dataset_options
 from proctor.loading.files import list_files, read_document
+from proctor.loading.outputs import read_outputs
 from proctor.loading.prompts import Prompts
+from proctor.loading.targets import TargetFile, read_target
 from proctor.loading.thresholds import ThresholdsFile, check_k, check_labels, read_thresholds
 from proctor.records import (
     MAX_REPEATS,
+    ExpectationSetup,
     Json,
     JsonObject,
     JudgeSetup,
@@ -29,10 +32,14 @@ from proctor.records import (
     Subject,
     Thresholds,
 )
+from proctor.records.targets import LoadedTarget
 from proctor.registry import did_you_mean
 from proctor.safe_io import inside
 
 ENDINGS = (".eval.yaml", ".eval.yml", ".eval.json")
+
+UNDER_TEST = ("prompt", "prompts", "target", "outputs")
+"""Keys of a suite that say who sits the exam, one of which there must be."""
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*\Z")
 
@@ -67,6 +74,19 @@ class JudgeFile(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknow
     skip_after_failure: bool = False
 
 
+class ExpectationsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Who judges what cases expect of what is built for them.
+
+    Args:
+        rubric: The prompt that judges: `<prompt id>` or `<project id>/<prompt id>`. It is given
+            each statement as `expected`.
+        runs: How often one model judges each statement. Default: that of `judge`.
+    """
+
+    rubric: str
+    runs: Literal[1, 3, 5] | None = None
+
+
 class SuiteFile(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """A suite as it stands in its file. Assertions are read kind by kind.
 
@@ -78,13 +98,21 @@ class SuiteFile(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknow
         prompt: The prompt under test: `<prompt id>`, `<project id>/<prompt id>` or
             `python:package.module:function`.
         prompts: Several variants of a prompt, instead of `prompt`.
+        target: What answers instead of a prompt on a model: an object of the project, an endpoint
+            or a program.
+        outputs: Answers that are there already, instead: per case its files, relative to the
+            suite's folder, one repeat after the other.
         models: Who is asked: `<provider>/<name>`, or that as `ref` with `params`. Default: the
             model of the prompt.
         repeats: How often each row is repeated.
-        judge: Who judges, for assertions of kind `llm-judge`.
+        judge: Who judges, for assertions of kind `llm-judge` and for expectations.
+        expectations: Who judges what cases expect of what a target builds for them.
+        build_assertions: What is checked of each build of a target, once; by default a failed one
+            is a warning.
         labels: What people say of answers: a path relative to the suite's folder.
         thresholds: What the run must reach.
         tiers: Free-form names for selection.
+        exclusive: Run one row at a time.
     """
 
     dataset: str | DatasetFile
@@ -93,12 +121,17 @@ class SuiteFile(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknow
     description: str | None = None
     prompt: str | None = None
     prompts: Annotated[list[str], Meta(min_length=1, max_length=8)] | None = None
+    target: TargetFile | None = None
+    outputs: dict[str, list[str]] | None = None
     models: Annotated[list[Json], Meta(min_length=1, max_length=8)] | None = None
     repeats: Annotated[int, Meta(ge=1, le=MAX_REPEATS)] = 1
     judge: JudgeFile | None = None
+    expectations: ExpectationsFile | None = None
+    build_assertions: list[Json] = []
     labels: str | None = None
     thresholds: ThresholdsFile = ThresholdsFile()
     tiers: Annotated[tuple[str, ...], Meta(min_length=1)] = ("full",)
+    exclusive: bool = False
 
 
 class LoadedSubject(Struct, frozen=True):
@@ -119,14 +152,23 @@ class SuiteDefinition(Struct, frozen=True, kw_only=True):
     path: str
     tiers: tuple[str, ...]
     subjects: tuple[LoadedSubject, ...]
+    target: LoadedTarget | None
     dataset: DatasetFile
     dataset_where: str
     assertions: tuple[LoadedAssertion, ...]
     repeats: int
     judge: JudgeSetup
+    expectations: ExpectationSetup | None
+    build_assertions: tuple[LoadedAssertion, ...]
     labels: str | None
     labels_where: str
     thresholds: Thresholds
+    exclusive: bool
+
+    @property
+    def all_assertions(self) -> tuple[LoadedAssertion, ...]:
+        """Those on answers, then those on builds."""
+        return (*self.assertions, *self.build_assertions)
 
     @property
     def folder(self) -> str:
@@ -215,14 +257,18 @@ def load_suite(
         path=path,
         tiers=file.tiers,
         subjects=tuple(_subjects(file, references, prompts, reader)),
+        target=_target(file, reader, root, name),
         dataset=dataset,
         dataset_where=document.where(("dataset",)),
         assertions=assertions,
         repeats=repeats or file.repeats,
         judge=_judge(file.judge, reader),
+        expectations=_expectations(file, reader),
+        build_assertions=_build_assertions(document.value, assertions, reader),
         labels=_labels(file.labels, document, reader),
         labels_where=document.where(("labels",)),
         thresholds=thresholds,
+        exclusive=file.exclusive,
     )
     return definition, reader.problems
 
@@ -255,6 +301,25 @@ def _judge(file: JudgeFile | None, reader: StructReader) -> JudgeSetup:
         params=file.params,
         skip_after_failure=file.skip_after_failure,
     )
+
+
+def _expectations(file: SuiteFile, reader: StructReader) -> ExpectationSetup | None:
+    if file.expectations is None:
+        return None
+    if file.target is None:
+        reader.problem("`expectations` are of what a `target` builds", ("expectations",))
+    where = reader.document.where(("expectations",))
+    return ExpectationSetup(file.expectations.rubric, file.expectations.runs, where)
+
+
+def _build_assertions(
+    value: Json, assertions: Sequence[LoadedAssertion], reader: StructReader
+) -> tuple[LoadedAssertion, ...]:
+    if not isinstance(value, dict) or "buildAssertions" not in value:
+        return ()
+    if "target" not in value:
+        reader.problem("`buildAssertions` are of what a `target` builds", ("buildAssertions",))
+    return read_build_assertions(value["buildAssertions"], assertions, reader)
 
 
 def _labels(written: str | None, document: Document, reader: StructReader) -> str | None:
@@ -298,11 +363,12 @@ def _references(value: Json) -> list[tuple[str, Path]]:
 def _subjects(
     file: SuiteFile, references: list[tuple[str, Path]], prompts: Prompts, reader: StructReader
 ) -> Iterator[LoadedSubject]:
-    if (file.prompt is None) == (file.prompts is None):
+    given = [key for key in UNDER_TEST if getattr(file, key) is not None]
+    if len(given) != 1:
         reader.problem(
-            "a suite needs exactly one of `prompt` and `prompts`",
-            ("prompts",) if file.prompts is not None else (),
-            hint="name one prompt with `prompt`, or several with `prompts`",
+            "a suite needs exactly one of `prompt`, `prompts`, `target` and `outputs`",
+            (given[1],) if given else (),
+            hint="name one prompt with `prompt`, several with `prompts`, or what else answers",
         )
         return
     overrides = _models(file, reader)
@@ -317,6 +383,18 @@ def _subjects(
         seen.add(loaded.prompt.id)
         for model in _models_of(loaded, overrides, path, reader):
             yield LoadedSubject(Subject(prompt=loaded.prompt, model=model), loaded)
+
+
+def _target(
+    file: SuiteFile, reader: StructReader, root: FilePath, suite: str
+) -> LoadedTarget | None:
+    if file.target is None and file.outputs is None:
+        return None
+    if file.models is not None:
+        reader.problem("`models` goes with a prompt only", ("models",))
+    if file.target is not None:
+        return read_target(file.target, reader)
+    return read_outputs(file.outputs or {}, reader, root=root, suite=suite)
 
 
 def _models_of(

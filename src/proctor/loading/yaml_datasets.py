@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import BinaryIO
 
 from proctor.documents import Document, Path, name_of
 from proctor.loading.cases import MAX_CASE, CaseChecks
 from proctor.loading.yaml import YamlProblem, parse_yaml
+from proctor.protocols import Shape
 from proctor.records import Case, Json, Warn
 from proctor.safe_io import MAX_PROJECT_FILE
 
@@ -23,11 +24,15 @@ class HeldDataset:
         path: The file, relative to the project root.
         digest: The SHA-256 of all its bytes.
         cases: The cases.
+        shapes: The rows of those cases that have not just one.
     """
 
     warnings: Sequence[Warn] = ()
 
-    def __init__(self, path: str, digest: str, cases: Sequence[Case]) -> None:
+    def __init__(
+        self, path: str, digest: str, cases: Sequence[Case], shapes: Mapping[int, Shape]
+    ) -> None:
+        self.shapes = shapes
         self.path = path
         self.sha256 = digest
         self._cases = cases
@@ -60,7 +65,7 @@ def read_yaml(file: BinaryIO, checks: CaseChecks) -> HeldDataset:
         document = _parse(data, checks)
         if document is not None:
             cases += _read_cases(document, checks)
-    return HeldDataset(checks.path, sha256(data).hexdigest(), cases)
+    return HeldDataset(checks.path, sha256(data).hexdigest(), cases, checks.shapes)
 
 
 def _parse(data: bytes, checks: CaseChecks) -> Document | None:

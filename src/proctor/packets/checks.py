@@ -8,7 +8,6 @@ from typing import Final
 from msgspec import Struct
 
 from proctor.assertions.base import cannot_fail, invalid, selected_part
-from proctor.assertions.matching import MISSING, descend
 from proctor.canonical import canonical_json, sha256_hex
 from proctor.documents import Path, StructReader, name_of
 from proctor.errors import ProctorError, SuiteError
@@ -24,6 +23,7 @@ from proctor.packets.kinds import (
     listed_kinds,
     words_from,
 )
+from proctor.pointers import MISSING, descend
 from proctor.records import Json, JsonObject, Outcome
 from proctor.registry import did_you_mean
 

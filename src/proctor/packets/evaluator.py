@@ -24,6 +24,7 @@ SHARED: Final = (
     "loading/files.py",
     "loading/json_lines.py",
     "loading/yaml.py",
+    "pointers.py",
     "safe_io.py",
     "strict_json.py",
 )

@@ -8,7 +8,7 @@ looked up.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import TYPE_CHECKING
 
@@ -83,13 +83,17 @@ class HostRules(Struct, frozen=True):
     Args:
         opened: Hosts, with the port unless it is 443.
         local: Whether providers on this machine are open too, each at the port it declares.
+        ports: Ports of this machine that are open, also to targets.
     """
 
     opened: frozenset[str] = frozenset()
     local: bool = False
+    ports: frozenset[int] = frozenset()
 
     @classmethod
-    def of(cls, allow_host: Sequence[str], *, allow_local: bool) -> HostRules:
+    def of(
+        cls, allow_host: Sequence[str], *, allow_local: bool, ports: Iterable[int] = ()
+    ) -> HostRules:
         """The rules that `--allow-host` and `--allow-local` stand for.
 
         Raises:
@@ -113,7 +117,7 @@ class HostRules(Struct, frozen=True):
                 )
             opened.add(label_of(host, port))
         raise_all(problems)
-        return cls(frozenset(opened), allow_local)
+        return cls(frozenset(opened), allow_local, frozenset(ports))
 
     def check(self, url: httpx2.URL, kind: str, *, where: str | None = None) -> None:
         """Make sure that requests of a provider of this kind may go to a URL.
@@ -124,19 +128,36 @@ class HostRules(Struct, frozen=True):
         host, port = _host_and_port(url)
         label = label_of(host, port)
         if is_loopback(host):
-            if self.local:
+            if self.local or port in self.ports:
                 return
             what, flag = f"`{label}` is on this machine, which is not open", "--allow-local"
         else:
             if label == OFFICIAL_HOSTS.get(kind) or label in self.opened:
                 return
             what, flag = f"`{label}` is not open", f"--allow-host {label}"
-        raise ProviderError(
-            what,
-            code="P6307",
-            hint=f"if prompts may be sent there, add `{flag}` to the command",
-            where=where,
-        )
+        raise _not_open(what, flag, "prompts", where)
+
+    def check_target(self, url: httpx2.URL, *, where: str) -> None:
+        """Make sure that what a suite asks of a target may go to a URL.
+
+        No host is a target's own, and of this machine every port is opened by its number: which
+        ones that are is for no suite to say.
+
+        Raises:
+            ProviderError: P6307 naming the flag that would open it.
+        """
+        host, port = _host_and_port(url)
+        label = label_of(host, port)
+        if is_loopback(host):
+            if port in self.ports:
+                return
+            what = f"port {port} of this machine is not open"
+            flag = f"--allow-local {port}"
+        else:
+            if label in self.opened:
+                return
+            what, flag = f"`{label}` is not open", f"--allow-host {label}"
+        raise _not_open(what, flag, "cases", where)
 
 
 def open_endpoint(name: str, kind: str, base_url: str | None, rules: HostRules) -> Endpoint:
@@ -160,6 +181,29 @@ def open_endpoint(name: str, kind: str, base_url: str | None, rules: HostRules) 
     return Endpoint(provider=name, url=url, host=host, port=port, is_loopback=is_loopback(host))
 
 
+def open_target(name: str, text: str, rules: HostRules, *, where: str) -> Endpoint:
+    """The endpoint of a target, or of one of its lanes, when the rules open it.
+
+    Args:
+        name: The name of the target.
+        text: The URL; it may have a query.
+        rules: What the command line opens.
+        where: What names it.
+
+    Raises:
+        ProviderError: P6307 for a URL that is refused or not open.
+    """
+    url = parse_url(text, where=where, may_have_query=True)
+    rules.check_target(url, where=where)
+    host, port = _host_and_port(url)
+    return Endpoint(provider=name, url=url, host=host, port=port, is_loopback=is_loopback(host))
+
+
+def _not_open(what: str, flag: str, sent: str, where: str | None) -> ProviderError:
+    hint = f"if {sent} may be sent there, add `{flag}` to the command"
+    return ProviderError(what, code="P6307", hint=hint, where=where)
+
+
 def _base_path(kind: str, raw_path: bytes) -> bytes:
     path = raw_path.decode("ascii").rstrip("/")
     if not path and kind == "openai":
@@ -171,7 +215,7 @@ def _base_path(kind: str, raw_path: bytes) -> bytes:
     return path.encode("ascii")
 
 
-def parse_url(text: str, *, where: str | None) -> httpx2.URL:
+def parse_url(text: str, *, where: str | None, may_have_query: bool = False) -> httpx2.URL:
     """A base URL whose host is beyond doubt; `localhost` becomes 127.0.0.1.
 
     Nothing of the text is in a message: it may hold a key.
@@ -179,6 +223,7 @@ def parse_url(text: str, *, where: str | None) -> httpx2.URL:
     Args:
         text: The URL.
         where: What names it.
+        may_have_query: Whether it may go on behind its path.
 
     Raises:
         ProviderError: P6307 saying what is wrong with it.
@@ -192,7 +237,7 @@ def parse_url(text: str, *, where: str | None) -> httpx2.URL:
         except httpx2.InvalidURL:
             refusal = "cannot be read", "write it like `https://host.example:8443/v1`"
         else:
-            refusal = _why_not(url)
+            refusal = _why_not(url, may_have_query=may_have_query)
     if refusal is not None:
         raise ProviderError(f"the URL {refusal[0]}", code="P6307", hint=refusal[1], where=where)
     return url.copy_with(host=_canonical(url.raw_host.decode("ascii")))
@@ -214,7 +259,7 @@ def _why_not_read(text: str) -> Refusal | None:
     return None
 
 
-def _why_not(url: httpx2.URL) -> Refusal | None:
+def _why_not(url: httpx2.URL, *, may_have_query: bool) -> Refusal | None:
     if url.scheme not in _PORTS:
         return "does not begin with `https://`", "write the whole URL, with `https://` before it"
     host, port = _host_and_port(url)
@@ -228,7 +273,7 @@ def _why_not(url: httpx2.URL) -> Refusal | None:
         )
     if not _is_port(port):
         return "has a port that does not exist", _PORT_HINT
-    if b"?" in url.raw_path:
+    if b"?" in url.raw_path and not may_have_query:
         return "has a query", "take out what begins with `?`"
     if "#" in str(url):
         return "has a fragment", "take out what begins with `#`"

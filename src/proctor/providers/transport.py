@@ -18,6 +18,9 @@ from proctor.version import VERSION
 
 MAX_REPLY = 16 * MEBIBYTE
 
+Headers = Iterable[tuple[bytes, bytes]]
+"""Names and values of headers, as they are sent."""
+
 _SENT = frozenset(
     ["accept", "anthropic-version", "connection", "content-length", "content-type", "host"]
 )
@@ -35,6 +38,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         endpoint: Where requests may go.
         read_key: Reads the key, anew for each request; None when there is none to send.
         inner: What really sends; a network connection unless a test says otherwise.
+        more: Reads headers that are sent beside the others, anew for each request.
     """
 
     def __init__(
@@ -42,9 +46,12 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         endpoint: Endpoint,
         read_key: Callable[[], str | None],
         inner: httpx2.AsyncBaseTransport | None = None,
+        *,
+        more: Callable[[], Headers] = tuple,
     ) -> None:
         self._endpoint = endpoint
         self._read_key = read_key
+        self._more = more
         self._inner = inner or httpx2.AsyncHTTPTransport(
             verify=_certificates(endpoint),
             trust_env=False,
@@ -66,6 +73,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             )
         headers = [(name, value) for name, value in request.headers.raw if _may_leave(name)]
         headers += self._with_key(request.headers.raw)
+        headers += self._more()
         headers += [
             (b"accept-encoding", b"identity"),
             (b"user-agent", f"proctor/{VERSION}".encode("ascii")),
@@ -124,10 +132,21 @@ class _Limited(httpx2.AsyncByteStream):
         await self._stream.aclose()
 
 
-def guarded_client(endpoint: Endpoint, read_key: Callable[[], str | None]) -> httpx2.AsyncClient:
-    """The HTTP client that an SDK is given; how long a reply may take is the caller's business."""
+def guarded_client(
+    endpoint: Endpoint,
+    read_key: Callable[[], str | None],
+    *,
+    more: Callable[[], Headers] = tuple,
+) -> httpx2.AsyncClient:
+    """The HTTP client that an SDK is given; how long a reply may take is the caller's business.
+
+    Args:
+        endpoint: Where requests may go.
+        read_key: Reads the key of an SDK, None when there is none to send.
+        more: Reads headers that are sent beside the others.
+    """
     return httpx2.AsyncClient(
-        transport=GuardedTransport(endpoint, read_key),
+        transport=GuardedTransport(endpoint, read_key, more=more),
         follow_redirects=False,
         trust_env=False,
         timeout=None,

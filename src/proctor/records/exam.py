@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec.structs import replace
 
 from proctor.records.words import Identifier, Json, JsonObject, Severity, Sha256
 
 MAX_REPEATS = 1_000
 """How often a row may be run."""
+
+BUILD_ONLY = "__build_only__"
+"""The scenario of the row that stands for a build; it is no unit."""
 
 
 class FieldSpec(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -117,6 +121,48 @@ class Subject(Struct, frozen=True, kw_only=True):
         """The subject's name in thresholds and messages: `<prompt id>@<model ref>`."""
         return f"{self.prompt.id}@{self.model.ref}"
 
+    @property
+    def prompt_id(self) -> str:
+        """The name of the prompt."""
+        return self.prompt.id
+
+    @property
+    def bundle_sha256(self) -> str:
+        """What identifies the prompt in keys."""
+        return self.prompt.bundle_sha256
+
+
+class TargetSubject(Struct, frozen=True, kw_only=True):
+    """What sits the exam: a target, which is no prompt.
+
+    Args:
+        kind: `python`, `http`, `command` or `outputs`.
+        name: What reports call it.
+        bundle_sha256: What identifies it in keys.
+    """
+
+    kind: str
+    name: str
+    bundle_sha256: str
+
+    @property
+    def id(self) -> str:
+        """The subject's name everywhere: `target:<kind>:<name>`."""
+        return f"target:{self.kind}:{self.name}"
+
+    @property
+    def prompt_id(self) -> None:
+        """A target has no prompt."""
+        return
+
+    @property
+    def model(self) -> ModelChoice:
+        """What stands for a model in recordings and reports."""
+        return ModelChoice(ref=self.id, params={})
+
+
+AnySubject = Subject | TargetSubject
+
 
 class AssertionSpec(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """The fields every assertion has. Each kind extends it with its own.
@@ -178,8 +224,29 @@ class AllowedPii(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     reason: str
 
 
+class Scenario(Struct, frozen=True, gc=False, forbid_unknown_fields=True):
+    """One of several things that are tried with what was built for a case.
+
+    Args:
+        name: Unique in the case.
+        inputs: Over those of the case, name by name.
+        expected: What assertions compare with, instead of what the case says.
+        assertions: Ids of the suite's assertions that are checked; all when it names none.
+        resources: What it uses alone: rows that name the same never run at the same time.
+    """
+
+    name: str
+    inputs: JsonObject = {}
+    expected: Json | UnsetType = UNSET
+    assertions: list[str] | None = None
+    resources: list[str] = []
+
+
 class Case(Struct, frozen=True, gc=False):
-    """One row of a dataset, its inputs typed and its defaults not yet filled in."""
+    """One row of a dataset, its inputs typed and its defaults not yet filled in.
+
+    `checked` holds the ids of the assertions that a scenario names, None for all of them.
+    """
 
     id: str
     inputs: JsonObject
@@ -190,6 +257,26 @@ class Case(Struct, frozen=True, gc=False):
     context: Json = None
     dos: list[str] = []
     donts: list[str] = []
+    scenarios: list[Scenario] = []
+    expectations: list[str] = []
+    complexity: Literal["simple", "complex"] = "simple"
+    conversation: list[JsonObject] = []
+    checked: list[str] | None = None
+
+    def in_scenario(self, scenario: Scenario) -> Case:
+        """The case as one of its scenarios has it."""
+        return replace(
+            self,
+            inputs={**self.inputs, **scenario.inputs},
+            expected=self.expected if scenario.expected is UNSET else scenario.expected,
+            checked=scenario.assertions,
+            scenarios=[],
+            expectations=[],
+        )
+
+    def stating(self, text: str) -> Case:
+        """The case for who judges one statement, which is told it as what is expected."""
+        return replace(self, expected=text, expectations=[], checked=None)
 
 
 class Label(
@@ -234,6 +321,14 @@ class JudgeSetup(Struct, frozen=True, kw_only=True):
     runs: int = 3
     params: JsonObject = {}
     skip_after_failure: bool = False
+
+
+class ExpectationSetup(Struct, frozen=True):
+    """Who judges what is expected of builds: the rubric, how often, and the place that says so."""
+
+    rubric: str
+    runs: int | None
+    where: str
 
 
 class AtKLimit(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -285,8 +380,9 @@ class Request(Struct, frozen=True, kw_only=True):
 
 
 class Call(Struct, frozen=True, gc=False):
-    """What a row asks for: its inputs by their digest, and the take. `case` is a label."""
+    """What a row asks for: its inputs by their digest, and the take; the rest are labels."""
 
     case: str
     inputs_sha256: str
     take: int
+    scenario: str | None = None

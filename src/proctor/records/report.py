@@ -63,6 +63,15 @@ class RowResult(Struct, frozen=True, gc=False):
     error: RowError | None
 
 
+class ExpectationResult(Struct, frozen=True, gc=False):
+    """What judges said of one statement about what was built, in one repeat."""
+
+    text: str
+    repeat: int
+    outcome: Outcome
+    votes: list[Vote]
+
+
 class Unit(Struct, frozen=True, kw_only=True, gc=False):
     """What pass@k and comparisons count: measured rows `n` and how many of them passed."""
 
@@ -85,7 +94,7 @@ class CaseResult(Struct, frozen=True, gc=False):
     expected: Json
     expected_sha256: str | None
     units: list[Unit]
-    expectations: list[JsonObject]
+    expectations: list[ExpectationResult]
     rows: list[RowResult]
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from proctor.protocols import Cases, Report
 from proctor.records import CaseResult, Outcome, RenderOptions, SubjectReport, SuiteReport
 from proctor.rendering.escaping import terminal_line
 from proctor.rendering.wording import (
@@ -22,6 +21,7 @@ from proctor.rendering.wording import (
     warned_checks,
 )
 from proctor.rendering.xml_text import xml_text
+from proctor.report_protocols import Cases, Report
 
 _CHUNK_LINES = 500
 _LINES_OF_A_CASE = 20

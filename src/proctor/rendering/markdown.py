@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from proctor.protocols import Report
 from proctor.records import (
     CaseResult,
     Counts,
@@ -49,6 +48,7 @@ from proctor.rendering.wording import (
     warned_checks,
     who_judges,
 )
+from proctor.report_protocols import Report
 
 _FOR_THRESHOLDS, _FOR_CATEGORIES, _FOR_WARNINGS = 6_000, 3_000, 5_000
 _FOR_SUITES, _FOR_JUDGES = 12_000, 9_000

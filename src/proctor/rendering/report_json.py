@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import msgspec
 from msgspec.structs import replace
 
-from proctor.protocols import Cases, Report
 from proctor.records import RenderOptions, SubjectReport, encode_json
+from proctor.report_protocols import Cases, Report
 
 _CHUNK_BYTES = 64 * 1024
 _INDENT = 2

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from proctor.protocols import Cases, Report
 from proctor.records import CaseResult, Outcome, RenderOptions, SuiteReport, Verdict
 from proctor.rendering.escaping import terminal_line, terminal_text
 from proctor.rendering.wording import (
@@ -25,6 +24,7 @@ from proctor.rendering.wording import (
     tokens_text,
     who_judges,
 )
+from proctor.report_protocols import Cases, Report
 
 SHOWN_CASES = 20
 """How many cases are shown unless all are asked for."""

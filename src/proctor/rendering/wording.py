@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from proctor.protocols import Cases
 from proctor.records import (
     CacheReport,
     CaseResult,
@@ -25,6 +24,7 @@ from proctor.records import (
     encode_json,
 )
 from proctor.rendering.escaping import terminal_text
+from proctor.report_protocols import Cases
 from proctor.statistics import is_barely_passing, is_flaky, percent
 from proctor.verdicts import AGREEMENT
 
@@ -247,7 +247,9 @@ def repeats_text(subject: SubjectReport, cases: Cases, *, limit: int | None) -> 
     at, hat = subject.pass_at_k[-1], subject.pass_hat_k[-1]
     text = f"pass@{at.k} {share_text(at.value)}, pass^{hat.k} {share_text(hat.value)}"
     if at.not_available:
-        text += f" ({at.units} of {at.units + at.not_available} cases have {at.k} measured rows)"
+        whole = " in repeats that were run whole" if subject.counts.not_run else ""
+        have = f"cases have {at.k} measured rows{whole}"
+        text += f" ({at.units} of {at.units + at.not_available} {have})"
     flaky, barely = unsteady(cases)
     yield f"{text}, {flaky} flaky, {barely} barely passing"
 
@@ -322,26 +324,44 @@ def warned_checks(subject: SubjectReport, cases: Cases) -> Iterator[tuple[str, s
             yield id_, f"failed in {counts.failed} of {rows} {'row' if rows == 1 else 'rows'}"
 
 
+class ThresholdWords(NamedTuple):
+    """What a threshold is called, what it asks for, and what there is; None: not available."""
+
+    name: str
+    asked: str
+    actual: str | None
+
+
+def threshold_words(threshold: ThresholdReport) -> ThresholdWords:
+    """A threshold in words that tell an unmet limit from what is there."""
+    show = money_text if threshold.name == "maxCostUsd" else number_text
+    bound = "at most" if threshold.name in _AT_MOST else "at least"
+    name, bar = threshold.name, threshold.limit
+    if isinstance(bar, dict):
+        name, bar = f"{name} at k = {bar['k']}", bar["min"]
+    if threshold.actual is None:
+        return ThresholdWords(name, f"{bound} {show(bar)}", None)
+    actual, limit = show(threshold.actual), show(bar)
+    if actual == limit and threshold.met is False:
+        actual, limit = repr(threshold.actual), repr(bar)
+    return ThresholdWords(name, f"{bound} {limit}", actual)
+
+
 def threshold_text(threshold: ThresholdReport, *, name_subject: bool) -> str | None:
     """What is wrong with a threshold, or None when it is met; escaped."""
     if threshold.met:
         return None
-    show = money_text if threshold.name == "maxCostUsd" else number_text
-    bound = "at most" if threshold.name in _AT_MOST else "at least"
     is_agreement = threshold.name.startswith(AGREEMENT)
-    name, bar = threshold.name, threshold.limit
-    if isinstance(bar, dict):
-        name, bar = f"{name} at k = {bar['k']}", bar["min"]
+    name, asked, actual = threshold_words(threshold)
     if name_subject and threshold.subject is not None:
         name = f"{name} of {terminal_text(threshold.subject)}"
-    if threshold.actual is None:
+    if actual is None:
         why = ", too few labels" if is_agreement else ""
-        return f"not available: {name}, {bound} {show(bar)} is asked for{why}"
-    actual, limit = show(threshold.actual), show(bar)
-    if actual == limit:
-        actual, limit = repr(threshold.actual), repr(bar)
+        return f"not available: {name}, {asked} is asked for{why}"
+    if threshold.met is None:
+        return f"cannot be told: {name} is {actual} so far, {asked} is asked for"
     code = f" {_DISAGREES}:" if is_agreement else ""
-    return f"not met:{code} {name} is {actual}, {bound} {limit} is asked for"
+    return f"not met:{code} {name} is {actual}, {asked} is asked for"
 
 
 def judges_text(suite: SuiteReport) -> Iterator[tuple[str, str]]:

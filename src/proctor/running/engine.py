@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Iterator
-from typing import Any, TypeVar
-
-from proctor.protocols import PlannedRow
-from proctor.records import Case, RowResult
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
+Row = TypeVar("Row")
+Done = TypeVar("Done")
 
 GRACE_S = 10.0
 """How long calls in flight may still take after a stop."""
 
-AskRow = Callable[[Case, int], Awaitable[RowResult]]
-FinishedRow = tuple[PlannedRow, RowResult]
+AskRow = Callable[[Row], Awaitable[Done]]
+FinishedRow = tuple[Row, Done]
 
 
 class Stop:
@@ -98,8 +97,8 @@ class LiveExecutor:
         self._grace_s = grace_s
 
     def run(
-        self, rows: Iterable[PlannedRow], ask_row: AskRow
-    ) -> Generator[list[FinishedRow], None, None]:
+        self, rows: Iterable[Row], ask_row: AskRow[Row, Done]
+    ) -> Generator[list[FinishedRow[Row, Done]], None, None]:
         """Yield the rows that finished with their results, in the order of `rows`."""
         flight = _Flight(
             iter(rows), ask_row, self._concurrency, self._window, on_stop=self._on_stop
@@ -119,13 +118,13 @@ class LiveExecutor:
                 self._loop.run(flight.cancel())
 
 
-class _Flight:
+class _Flight(Generic[Row, Done]):
     """The rows in flight, and those that wait for an earlier one."""
 
     def __init__(
         self,
-        rows: Iterator[PlannedRow],
-        ask_row: AskRow,
+        rows: Iterator[Row],
+        ask_row: AskRow[Row, Done],
         concurrency: int,
         window: int,
         *,
@@ -136,9 +135,9 @@ class _Flight:
         self._ask_row = ask_row
         self._concurrency = concurrency
         self._window = window
-        self._tasks: dict[asyncio.Task[RowResult], int] = {}
-        self._planned: dict[int, PlannedRow] = {}
-        self._finished: dict[int, RowResult] = {}
+        self._tasks: dict[asyncio.Task[Done], int] = {}
+        self._planned: dict[int, Row] = {}
+        self._finished: dict[int, Done] = {}
         self._started = 0
         self._next = 0
         self._exhausted = False
@@ -148,7 +147,7 @@ class _Flight:
         """Look again: a row has finished, or a stop is requested."""
         self._news.set()
 
-    async def next_done(self, stop: Stop, grace_s: float) -> list[FinishedRow]:
+    async def next_done(self, stop: Stop, grace_s: float) -> list[FinishedRow[Row, Done]]:
         """The next rows in order, at least one; none when there are no more."""
         while not (ready := self._take_ready()):
             if stop.requested:
@@ -185,7 +184,7 @@ class _Flight:
             if row is None:
                 self._exhausted = True
                 return
-            task = asyncio.ensure_future(self._ask_row(row.case, row.repeat))
+            task = asyncio.ensure_future(self._ask_row(row))
             task.add_done_callback(self.wake)
             self._tasks[task] = self._started
             self._planned[self._started] = row
@@ -198,14 +197,14 @@ class _Flight:
             if not task.cancelled():
                 self._finished[place] = task.result()
 
-    def _take_ready(self) -> list[FinishedRow]:
+    def _take_ready(self) -> list[FinishedRow[Row, Done]]:
         ready = []
         while self._next in self._finished:
             ready.append((self._planned.pop(self._next), self._finished.pop(self._next)))
             self._next += 1
         return ready
 
-    async def _land(self, grace_s: float) -> list[FinishedRow]:
+    async def _land(self, grace_s: float) -> list[FinishedRow[Row, Done]]:
         """Everything that finished, after the rows in flight have had their time."""
         self._exhausted = True
         self._on_stop()

@@ -13,9 +13,11 @@ from proctor.protocols import (
     JudgeCall,
     JudgedAssertion,
     JudgeSource,
+    LiveJudges,
     LiveSource,
     PlannedRow,
     Question,
+    RowKey,
     Target,
 )
 from proctor.records import Answered, Call, Case, Check, Outcome, RowError, RowResult
@@ -30,66 +32,68 @@ class RowChecks:
 
     Args:
         checks: The compiled assertions of the subject.
-        timed_out: Ids of assertions that have run out of time; grows while rows run.
+        timed_out: Ids of assertions that have run out of time; grows while rows run. None when no
+            row may be spared what an earlier one could not do.
         judges: Where the replies of judges come from, when they are there already.
     """
 
     def __init__(
-        self, checks: Checks, timed_out: set[str], judges: JudgeSource | None = None
+        self, checks: Checks, timed_out: set[str] | None, judges: JudgeSource | None = None
     ) -> None:
         self._checks = checks
         self._judges = judges
-        self._judge_calls: dict[tuple[str, int], list[JudgeCall]] = {}
-        self.timed_out = timed_out
+        self._judge_calls: dict[RowKey, list[JudgeCall]] = {}
+        self.timed_out: set[str] = set() if timed_out is None else timed_out
+        self._spares_rows = timed_out is not None
 
-    def judge_calls(self, case: str, repeat: int) -> Sequence[JudgeCall]:
+    def judge_calls(self, row: PlannedRow) -> Sequence[JudgeCall]:
         """The calls of judges that a row needed; they are forgotten by that."""
-        return self._judge_calls.pop((case, repeat), ())
+        return self._judge_calls.pop(row.key, ()) if self._judge_calls else ()
 
-    async def row(
-        self, answered: Answered, case: Case, repeat: int, judges: LiveSource
-    ) -> RowResult:
+    async def row(self, answered: Answered, row: PlannedRow, judges: LiveJudges) -> RowResult:
         """The row of an answer, with judges that are asked now."""
+        case = row.case
         plain = self._checks.run(answered, case, self.timed_out)
         if not self._checks.judged:
-            return _checked(answered, plain, repeat)
+            return _checked(answered, plain, row)
         # Only live runs have a loop, and a replay should not load what makes one.
         import asyncio
 
         judgings = [
-            _Judging(one, answered, case) for one in self._checks.judged if _is_asked(one, plain)
+            Judging(one, answered, case)
+            for one in self._checks.judged
+            if _is_asked(one, plain, case)
         ]
         asked = [judges.judged(each) for one in judgings for each in one.questions]
         said = iter(await asyncio.gather(*asked, return_exceptions=True))
         for one in judgings:
             one.hear([next(said) for _ in one.questions])
-        return self._judged(answered, plain, judgings, case, repeat)
+        return self._judged(answered, plain, judgings, row)
 
     def _judged(
         self,
         answered: Answered,
         plain: list[Check],
-        judgings: Sequence[_Judging],
-        case: Case,
-        repeat: int,
+        judgings: Sequence[Judging],
+        row: PlannedRow,
     ) -> RowResult:
         if not judgings:
-            return _checked(answered, plain, repeat)
+            return _checked(answered, plain, row)
         calls = [call for one in judgings for call in one.calls]
         if calls:
-            self._judge_calls[case.id, repeat] = calls
+            self._judge_calls[row.key] = calls
         checks = self._checks.in_order(plain + [one.check for one in judgings])
         error = next((one.error for one in judgings if one.error is not None), None)
-        return _checked(answered, checks, repeat, error)
+        return _checked(answered, checks, row, error)
 
     def _with_judges(self, answered: Answered, row: PlannedRow, plain: list[Check]) -> RowResult:
-        judgings: list[_Judging] = []
+        judgings: list[Judging] = []
         for assertion in self._checks.judged:
-            if _is_asked(assertion, plain):
-                judging = _Judging(assertion, answered, row.case)
-                judging.hear([_reply(self._judges, each) for each in judging.questions])
+            if _is_asked(assertion, plain, row.case):
+                judging = Judging(assertion, answered, row.case)
+                judging.hear([reply_of(self._judges, each) for each in judging.questions])
                 judgings.append(judging)
-        return self._judged(answered, plain, judgings, row.case, row.repeat)
+        return self._judged(answered, plain, judgings, row)
 
     def rows(self, answers: Sequence[Answered], rows: Sequence[PlannedRow]) -> list[RowResult]:
         """The rows of some answers that follow each other in the plan.
@@ -99,9 +103,10 @@ class RowChecks:
         checked = []
         for answered, row in zip(answers, rows, strict=True):
             checks = self._checks.run(answered, row.case, self.timed_out)
-            self.timed_out.update(
-                check.id for check in checks if check.outcome is _FAILED and ran_out_of_time(check)
-            )
+            if self._spares_rows:
+                self.timed_out.update(
+                    each.id for each in checks if each.outcome is _FAILED and ran_out_of_time(each)
+                )
             checked.append(checks)
         if self._checks.judged:
             return [
@@ -109,16 +114,16 @@ class RowChecks:
                 for answered, checks, row in zip(answers, checked, rows, strict=True)
             ]
         return [
-            _checked(answered, checks, row.repeat)
+            _checked(answered, checks, row)
             for answered, checks, row in zip(answers, checked, rows, strict=True)
         ]
 
-    def spoiled(self, error: Exception, repeat: int) -> RowResult:
+    def spoiled(self, error: Exception, row: PlannedRow) -> RowResult:
         """The row of an error: it says what went wrong, and a fault of ours what kind."""
         if isinstance(error, ProctorError):
-            return _errored(repeat, _said_of(error), category=None)
+            return errored_row(row, said_of(error))
         fault = f"the row could not be run: {type(error).__name__}"
-        return _errored(repeat, RowError("P6701", fault), category=FRAMEWORK_ISSUE)
+        return errored_row(row, RowError("P6701", fault), category=FRAMEWORK_ISSUE)
 
 
 class ReplayedRows:
@@ -153,14 +158,13 @@ class ReplayedRows:
             return [self._alone(row) for row in rows]
 
     def _answer(self, row: PlannedRow) -> Answered:
-        inputs_sha256 = self._target.inputs_sha256(row.case)
-        return self._source.answer(Call(row.case.id, inputs_sha256, row.repeat))
+        return self._source.answer(call_of(row, self._target))
 
     def _alone(self, row: PlannedRow) -> RowResult:
         try:
             return self._checks.rows([self._answer(row)], [row])[0]
         except Exception as error:
-            return self._checks.spoiled(error, row.repeat)
+            return self._checks.spoiled(error, row)
 
 
 class AskedRow:
@@ -177,17 +181,22 @@ class AskedRow:
         self._source = source
         self._checks = checks
 
-    async def __call__(self, case: Case, repeat: int) -> RowResult:
+    async def __call__(self, row: PlannedRow) -> RowResult:
         """Ask for the answer to one row and check it."""
         try:
-            call = Call(case.id, self._target.inputs_sha256(case), repeat)
-            answered = await self._source.ask(call, case)
-            return await self._checks.row(answered, case, repeat, self._source)
+            answered = await self._source.ask(call_of(row, self._target), row)
+            return await self._checks.row(answered, row, self._source)
         except Exception as error:
-            return self._checks.spoiled(error, repeat)
+            return self._checks.spoiled(error, row)
 
 
-class _Judging:
+def call_of(row: PlannedRow, target: Target) -> Call:
+    """What a row asks for."""
+    scenario = None if row.scenario is None else row.scenario.name
+    return Call(row.case.id, target.inputs_sha256(row), row.repeat, scenario)
+
+
+class Judging:
     """What becomes of one judged assertion on one answer."""
 
     def __init__(self, assertion: JudgedAssertion, answered: Answered, case: Case) -> None:
@@ -213,7 +222,7 @@ class _Judging:
                     JudgeCall(said.cost_usd, reply.asked, said.recording, question=question)
                 )
             elif isinstance(reply, ProctorError):
-                self.error = self.error or _said_of(reply)
+                self.error = self.error or said_of(reply)
                 heard.append(reply)
                 is_miss = isinstance(reply, CassetteError)
                 self.calls.append(JudgeCall(None, not is_miss, None, replied=False))
@@ -228,12 +237,15 @@ class _Judging:
         return self._check
 
 
-def _is_asked(assertion: JudgedAssertion, plain: Sequence[Check]) -> bool:
+def _is_asked(assertion: JudgedAssertion, plain: Sequence[Check], case: Case) -> bool:
     """Whether judges are asked: a row may do without them only when it has failed already."""
+    if case.checked is not None and assertion.spec.id not in case.checked:
+        return False
     return not (assertion.skips_after_failure and row_outcome(plain, None) is _FAILED)
 
 
-def _reply(judges: JudgeSource | None, question: Question) -> Heard | ProctorError:
+def reply_of(judges: JudgeSource | None, question: Question) -> Heard | ProctorError:
+    """The recorded reply to a question, or why there is none."""
     assert judges is not None  # noqa: S101 - whoever replays has recordings
     try:
         return judges.judged(question)
@@ -241,17 +253,18 @@ def _reply(judges: JudgeSource | None, question: Question) -> Heard | ProctorErr
         return error
 
 
-def _said_of(error: ProctorError) -> RowError:
+def said_of(error: ProctorError) -> RowError:
+    """What a row says of an error."""
     message = error.message if error.hint is None else f"{error.message}; {error.hint}"
     return RowError(error.code, message)
 
 
 def _checked(
-    answered: Answered, checks: list[Check], repeat: int, error: RowError | None = None
+    answered: Answered, checks: list[Check], row: PlannedRow, error: RowError | None = None
 ) -> RowResult:
     return RowResult(
-        None,
-        repeat,
+        None if row.scenario is None else row.scenario.name,
+        row.repeat,
         row_outcome(checks, error),
         None,
         None,
@@ -265,13 +278,29 @@ def _checked(
     )
 
 
-def _errored(repeat: int, error: RowError, *, category: str | None) -> RowResult:
+def errored_row(
+    row: PlannedRow,
+    error: RowError,
+    *,
+    category: str | None = None,
+    attribution: str | None = None,
+    outcome: Outcome = Outcome.ERRORED,
+) -> RowResult:
+    """The row that has no answer.
+
+    Args:
+        row: What was to be run.
+        error: Why there is none.
+        category: What kind of fault that is.
+        attribution: Whose it is.
+        outcome: What becomes of the row; it failed when what is under test did.
+    """
     return RowResult(
-        scenario=None,
-        repeat=repeat,
-        outcome=Outcome.ERRORED,
+        scenario=None if row.scenario is None else row.scenario.name,
+        repeat=row.repeat,
+        outcome=outcome,
         category=category,
-        attribution=None,
+        attribution=attribution,
         answer=None,
         recording=None,
         checks=[],

@@ -168,9 +168,12 @@ def _texts(case: Case, options: ScanOptions) -> Iterator[tuple[str, str]]:
         whole = case.expected
         for text in _strings(whole) if options.is_deep else _strings_at_top(whole, within=True):
             yield "expected", text
-    for place in ("tags", "context", "dos", "donts"):
+    for place in ("tags", "context", "dos", "donts", "expectations", "conversation"):
         for text in _strings(getattr(case, place)):
             yield place, text
+    for scenario in case.scenarios:
+        for text in _strings([scenario.name, scenario.inputs, scenario.expected]):
+            yield "scenarios", text
 
 
 def _strings(value: Json) -> Iterator[str]:

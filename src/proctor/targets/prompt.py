@@ -8,6 +8,7 @@ from pathlib import Path
 from proctor.canonical import digest
 from proctor.contracts import answer_schema, with_defaults
 from proctor.project_code import not_allowed
+from proctor.protocols import PlannedRow
 from proctor.records import Case, JsonObject, Message, Part, Request, Subject
 from proctor.targets.python_prompt import MessageFunction, message_function
 from proctor.templates import render
@@ -49,9 +50,9 @@ class PromptTarget:
         """The case's inputs with the defaults of the contract filled in."""
         return with_defaults(self.subject.prompt.inputs, case.inputs)
 
-    def inputs_sha256(self, case: Case) -> str:
+    def inputs_sha256(self, row: PlannedRow) -> str:
         """What identifies the inputs in a key."""
-        return digest(self.inputs(case))
+        return digest(self.inputs(row.case))
 
     def request(self, case: Case) -> Request:
         """What would be sent for this case.

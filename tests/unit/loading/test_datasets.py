@@ -208,10 +208,7 @@ def test_lines_are_counted_as_an_editor_counts_them(refused):
     assert [problem.partition(":")[0] for problem in refused(data)] == ["4", "6", "7"]
 
 
-@pytest.mark.parametrize(
-    "key",
-    ["scenarios", "expectations", "complexity", "conversation", "input"],
-)
+@pytest.mark.parametrize("key", ["scenario", "checked", "input"])
 def test_a_key_that_means_nothing_is_refused(load, key):
     _, (problem,) = load(line() + "\n" + line("b", **{key: []}) + "\n")
     assert (problem.code, problem.where) == ("P6101", f"{PATH}:2")

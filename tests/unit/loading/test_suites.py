@@ -193,7 +193,7 @@ def test_a_suite_name_is_lower_case_letters_digits_and_dashes(bad, name):
             SUITE.replace("dataset: ", "dataset:\n  file: "),
             3,
             "unknown key `file` in `dataset`",
-            "known keys: allow, allowPii, delimiter, path",
+            "known keys: allow, allowPii, delimiter, options, path, source",
         ),
     ],
 )
@@ -385,11 +385,17 @@ def test_a_length_of_answers_is_a_whole_number(bad, limit):
 
 @pytest.mark.parametrize(
     ("replaced", "line"),
-    [("", 1), ("prompt: reply\nprompts: [brief]\n", 2)],
+    [
+        ("", 1),
+        ("prompt: reply\nprompts: [brief]\n", 2),
+        ("prompt: reply\ntarget: {python: 'agents:Agent'}\n", 2),
+        ("target: {python: 'agents:Agent'}\noutputs: {a: [suites.txt]}\n", 2),
+    ],
 )
-def test_a_suite_has_either_prompt_or_prompts(bad, replaced, line):
+def test_a_suite_has_one_that_sits_the_exam(bad, replaced, line):
     text = SUITE.replace("prompt: reply\n", replaced)
-    assert bad(text) == [f"{line}: P6201: a suite needs exactly one of `prompt` and `prompts`"]
+    said = "a suite needs exactly one of `prompt`, `prompts`, `target` and `outputs`"
+    assert bad(text)[0] == f"{line}: P6201: {said}"
 
 
 def test_eight_prompts_are_enough(bad):

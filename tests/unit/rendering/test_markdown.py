@@ -136,7 +136,7 @@ def test_a_run_that_failed():
 
         | suite | subject | rows | pass rate [95%] | repeats |
         |---|---|---|---|---|
-        | reviews | brief@local/gemma | passed 4/6, failed 2, errored 2, unmeasured 0, not run 1 (6 of 9 measured) | 0.6667 [0.1594, 0.9547] | per repeat: 100% / 50% / 50%, pass@3 1, pass^3 0.5 (2 of 3 cases have 3 measured rows), 1 flaky, 1 barely passing |
+        | reviews | brief@local/gemma | passed 4/6, failed 2, errored 2, unmeasured 0, not run 1 (6 of 9 measured) | 0.6667 [0.1594, 0.9547] | per repeat: 100% / 50% / 50%, pass@3 n/a, pass^3 n/a (0 of 3 cases have 3 measured rows in repeats that were run whole), 1 flaky, 1 barely passing |
         | other | few-shot@local/gemma | passed 1/1, failed 0, errored 0, unmeasured 0 | 1 [0.2065, 1] |  |
 
         #### Warnings

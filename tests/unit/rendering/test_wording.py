@@ -3,7 +3,7 @@ import doctest
 import pytest
 from sample_reports import FAILED, case, check, judged, row
 
-from proctor.aggregating import case_result
+from proctor.case_results import case_result
 from proctor.records import ThresholdReport, Vote
 from proctor.rendering import escaping, wording
 from proctor.rendering.wording import (

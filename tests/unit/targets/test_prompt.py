@@ -9,6 +9,7 @@ from proctor.loading.foreign_prompts import parse_github_prompt
 from proctor.loading.prompts import Prompts, parse_prompt
 from proctor.loading.rules import SuiteRules
 from proctor.loading.yaml import parse_yaml
+from proctor.protocols import PlannedRow
 from proctor.records import Case, Message, Subject
 from proctor.targets.prompt import PromptTarget
 from proctor.templates import MissingValue
@@ -35,6 +36,10 @@ messages:
   - {role: system, content: "{{stars}} stars, {{tags}}"}
   - {role: user, content: "{{input.review}}"}
 """
+
+
+def row(case):
+    return PlannedRow(0, case, 1)
 
 
 def target_of(loaded):
@@ -98,16 +103,16 @@ def test_inputs_are_known_by_the_digest_of_their_canonical_json():
     only_review = target(
         "model: {ref: a/b}\ninputs: {review: {type: string}}\nuser: '{{review}}'\n"
     )
-    digest = only_review.inputs_sha256(Case("a", {"review": "Meh."}))
+    digest = only_review.inputs_sha256(row(Case("a", {"review": "Meh."})))
     assert digest == inputs_sha256('{"review":"Meh."}')
     assert (digest[:8], digest[-6:]) == ("7ff003e3", "af6583")
 
 
 def test_defaults_count_as_inputs_and_absent_optional_inputs_do_not():
-    assert target().inputs_sha256(Case("a", {"review": "Meh."})) == inputs_sha256(
+    assert target().inputs_sha256(row(Case("a", {"review": "Meh."}))) == inputs_sha256(
         '{"review":"Meh.","stars":3,"tags":[]}'
     )
-    assert target().inputs_sha256(Case("a", {"buyer": {"name": "Ada"}, "review": "é"})) == (
+    assert target().inputs_sha256(row(Case("a", {"buyer": {"name": "Ada"}, "review": "é"}))) == (
         inputs_sha256('{"buyer":{"country":"DE","name":"Ada"},"review":"é","stars":3,"tags":[]}')
     )
 
@@ -121,7 +126,7 @@ def test_defaults_count_as_inputs_and_absent_optional_inputs_do_not():
 )
 def test_inputs_that_are_equal_have_one_digest_and_one_request(one, other):
     ours = target()
-    assert ours.inputs_sha256(Case("a", one)) == ours.inputs_sha256(Case("b", other))
+    assert ours.inputs_sha256(row(Case("a", one))) == ours.inputs_sha256(row(Case("b", other)))
     assert ours.request(Case("a", one)) == ours.request(Case("b", other))
 
 
@@ -137,13 +142,13 @@ def test_inputs_that_are_equal_have_one_digest_and_one_request(one, other):
 )
 def test_inputs_that_differ_have_two_digests(one, other):
     ours = target()
-    assert ours.inputs_sha256(Case("a", one)) != ours.inputs_sha256(Case("a", other))
+    assert ours.inputs_sha256(row(Case("a", one))) != ours.inputs_sha256(row(Case("a", other)))
 
 
 def test_nothing_but_the_inputs_of_a_case_counts_for_its_recording():
     plain = Case("a", {"review": "Meh."})
     labelled = Case("b", {"review": "Meh."}, "12", ["tag"], ["tier"], {"by": "Ada"})
-    assert target().inputs_sha256(plain) == target().inputs_sha256(labelled)
+    assert target().inputs_sha256(row(plain)) == target().inputs_sha256(row(labelled))
     assert target().request(plain) == target().request(labelled)
 
 

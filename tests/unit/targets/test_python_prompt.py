@@ -4,10 +4,15 @@ import pytest
 
 from proctor.errors import SuiteError
 from proctor.loading.python_prompts import load_python_prompt
+from proctor.protocols import PlannedRow
 from proctor.records import Case, Message, ModelChoice, Subject
 from proctor.targets.prompt import PromptTarget
 
 MODEL = ModelChoice(ref="local/tiny", params={"maxTokens": 5})
+
+
+def row(case):
+    return PlannedRow(0, case, 1)
 
 
 @pytest.fixture
@@ -50,9 +55,9 @@ def test_the_function_cannot_change_the_inputs_that_are_hashed(project):
     asked = target(project, "inputs['q'].append('more'); inputs.clear(); return 'Hi'")
     asked.prepare(project, allow_code=True)
     case = Case("a", {"q": ["x"]})
-    before = asked.inputs_sha256(case)
+    before = asked.inputs_sha256(row(case))
     asked.request(case)
-    assert asked.inputs_sha256(case) == before
+    assert asked.inputs_sha256(row(case)) == before
 
 
 def test_nothing_is_imported_unless_code_is_allowed(project):
@@ -70,7 +75,7 @@ def test_nothing_is_imported_unless_code_is_allowed(project):
 
 def test_the_inputs_are_hashed_without_the_function(project):
     asked = target(project, "return 'Hi'")
-    assert len(asked.inputs_sha256(Case("a", {"b": 1}))) == 64
+    assert len(asked.inputs_sha256(row(Case("a", {"b": 1})))) == 64
 
 
 def test_the_root_joins_the_path_last_and_once(project):

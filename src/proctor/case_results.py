@@ -1,0 +1,91 @@
+"""What becomes of a case, from its rows and from what is expected of what was built for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import UNSET
+
+from proctor.canonical import digest
+from proctor.outcomes import worst_outcome
+from proctor.records import (
+    BUILD_ONLY,
+    Case,
+    CaseResult,
+    ExpectationResult,
+    Outcome,
+    RowResult,
+    Unit,
+)
+from proctor.statistics import is_flaky
+
+# Looked up once: finding a member of an enum takes longer than counting it.
+_PASSED, _FAILED = Outcome.PASSED, Outcome.FAILED
+
+
+def case_outcome(rows: Iterable[RowResult]) -> Outcome:
+    """What became of a case: the worst of its rows, of which there is at least one."""
+    return worst_outcome({row.outcome for row in rows})
+
+
+def case_units(
+    rows: Iterable[RowResult], expectations: Iterable[ExpectationResult] = ()
+) -> list[Unit]:
+    """What is counted of a case: its scenarios, or the whole of it, and what is expected of it.
+
+    Each with its measured repeats, and how many of them passed. The row that stands for a build is
+    none: what is expected of the build is.
+    """
+    counted: dict[str | None, list[int]] = {}
+    for row in rows:
+        unit = counted.setdefault(row.scenario, [0, 0])
+        unit[0] += row.outcome is _PASSED
+        unit[1] += row.outcome is _FAILED
+    counted.pop(BUILD_ONLY, None)
+    expected: dict[str, list[int]] = {}
+    for one in expectations:
+        unit = expected.setdefault(one.text, [0, 0])
+        unit[0] += one.outcome is _PASSED
+        unit[1] += one.outcome is _FAILED
+    return [
+        *(Unit(scenario=name, n=sum(unit), passed=unit[0]) for name, unit in counted.items()),
+        *(Unit(expectation=text, n=sum(unit), passed=unit[0]) for text, unit in expected.items()),
+    ]
+
+
+def is_flaky_case(units: Iterable[Unit]) -> bool:
+    """Whether something of a case sometimes passed and sometimes did not."""
+    return any(is_flaky(unit.passed, unit.n) for unit in units)
+
+
+def case_result(
+    case: Case,
+    *,
+    index: int,
+    rows: list[RowResult],
+    expectations: Sequence[ExpectationResult] = (),
+) -> CaseResult:
+    """The report's entry of one case.
+
+    Args:
+        case: The case as it was read.
+        index: Its 0-based place in the dataset.
+        rows: Its rows in row order, as `SubjectTally.add` returned them.
+        expectations: What was found of what is expected of it, in the order of the case.
+    """
+    units = case_units(rows, expectations)
+    unset = case.expected is UNSET
+    return CaseResult(
+        index=index,
+        id=case.id,
+        tags=case.tags,
+        tiers=case.tiers,
+        outcome=rows[0].outcome if len(rows) == 1 else case_outcome(rows),
+        flaky=is_flaky_case(units),
+        inputs=case.inputs,
+        expected=None if unset else case.expected,
+        expected_sha256=None if unset else digest(case.expected),
+        units=units,
+        expectations=list(expectations),
+        rows=rows,
+    )

@@ -1,0 +1,1 @@
+"""Two subjects compared answer by answer: judges say which of two answers is better."""

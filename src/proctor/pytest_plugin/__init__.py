@@ -1,0 +1,1 @@
+"""The plugin for pytest: suites as test items, and the fixture `proctor`."""

@@ -1,0 +1,1 @@
+"""Reports and comparisons as one HTML page, which opens from disk and asks nobody for anything."""

@@ -6,13 +6,14 @@ import json
 from contextlib import closing
 from itertools import count
 from pathlib import Path
+from unittest.mock import patch
 
 from live_support import FakeClock, Unseen
 from proctor.asking import AskingLimits, Means
 from proctor.cassette_files import CassetteFolder
 from proctor.cassettes import CacheMode
 from proctor.config import load_config
-from proctor.evaluation import select
+from proctor.evaluation import evaluate, select
 from proctor.journal import Journal
 from proctor.journaling import RunFacts, run_head
 from proctor.keeping import Keeping
@@ -51,7 +52,8 @@ class Loaded:
 
     def __init__(self, project, *, repeats=None, selection=None) -> None:
         self.config = load_config(project.root, is_root=True, flags={}, environ={})
-        self.exam = load_exam(self.config, (), repeats=repeats, regex_timeout_s=REGEX_TIMEOUT_S)
+        with patch("proctor.pipeline.REGEX_TIMEOUT_S", REGEX_TIMEOUT_S):
+            self.exam = load_exam(self.config, (), repeats=repeats)
         self.selected = select(self.exam, selection or Selection())
 
     def close(self) -> None:
@@ -121,21 +123,26 @@ def ask(project, script, *, keeping=None, answers=True, notes=None, **options) -
 
 
 def replayed(project, *, folder=None, shard=None, answers=True, **options) -> bytes:
-    """Replay a project, or a shard of it such as `2/4`, and keep its rows in a folder."""
+    """Replay a project, or a shard of it such as `2/4`; rows are kept when a folder is named."""
     part = None if shard is None else Shard.parse(shard)
     selection = Selection(shard=part)
     loaded = Loaded(project, selection=selection, **options)
     with closing(loaded):
         names = [one.name for one in loaded.selected]
         with closing(ReplaySession(cassettes(project), names)) as session:
-            report = replay_kept(
-                loaded.config,
-                loaded.selected,
-                session,
-                answers=answers,
-                keeping=Keeping(folder=folder, shard=part),
-                note=lambda text: None,
-            )
+            keeping = Keeping(folder=folder, shard=part)
+            config, selected = loaded.config, loaded.selected
+            if folder is None:
+                report = evaluate(config, selected, session, answers=answers, shards=keeping.place)
+            else:
+                report = replay_kept(
+                    config,
+                    selected,
+                    session,
+                    answers=answers,
+                    keeping=keeping,
+                    note=lambda text: None,
+                )
             return rendered(report)
 
 

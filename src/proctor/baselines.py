@@ -117,7 +117,7 @@ def bare_report(report: RunReport) -> RunReport:
 def doubts_about(report: RunReport) -> Iterator[str]:
     """Why a report makes a bad baseline, a sentence each."""
     head = report.head
-    if head.partial or head.verdict is Verdict.INTERRUPTED:
+    if head.partial or head.shards is not None or head.verdict is Verdict.INTERRUPTED:
         yield "the report is not of a whole run; what it lacks is compared with nothing"
     counts = [subject.counts for suite in head.suites for subject in suite.subjects]
     rows, errored = sum(one.rows for one in counts), sum(one.errored for one in counts)

@@ -63,10 +63,12 @@ def merge_parts(parts: Sequence[RunPart], *, expected: int | None = None, lost: 
     present = sorted(number for place in places for number in place.present)
     count = places[0].expected if places else 0
     missing = [number for number in range(1, count + 1) if number not in present]
-    by_number = sorted(zip(places, parts, strict=True), key=lambda pair: pair[0].present)
+    if places:
+        by_number = sorted(zip(places, parts, strict=True), key=lambda pair: pair[0].present)
+        parts = [part for _, part in by_number]
     return Merged(
         _assembled(
-            [part for _, part in by_number] if places else parts,
+            parts,
             ShardPlace(count, present, None) if missing else None,
             partial=bool(missing) or any(part.lacks_something for part in parts),
         ),

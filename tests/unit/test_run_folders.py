@@ -12,7 +12,16 @@ import pytest
 from live_support import FakeClock
 from proctor.clock import Clock
 from proctor.errors import CassetteError, FileError, UsageError
-from proctor.run_folders import SuiteLock, new_run_folder, private_folder, unfinished
+from proctor.run_folders import (
+    RunFolder,
+    SuiteLock,
+    find_run,
+    new_run_folder,
+    note_received,
+    private_folder,
+    require_trusted,
+    unfinished,
+)
 
 
 def mode(path):
@@ -20,7 +29,7 @@ def mode(path):
 
 
 def error_of(code, function, *arguments):
-    kind = {"P6805": FileError, "P6004": UsageError, "P6405": CassetteError}[code]
+    kind = {"P6805": FileError, "P6405": CassetteError}.get(code, UsageError)
     with pytest.raises(kind) as caught:
         function(*arguments)
     assert caught.value.code == code
@@ -205,3 +214,81 @@ class TestLocks:
     def test_a_folder_open_to_others_is_no_place_for_a_lock(self, tmp_path):
         private_folder(tmp_path).chmod(0o755)
         error_of("P6805", SuiteLock, tmp_path, "quiz")
+
+
+class TestFoldersThatGitTracks:
+    @pytest.fixture
+    def work_tree(self, tmp_path, monkeypatch):
+        """A project in a work tree of git, whose `.proctor/` somebody has committed."""
+        for name in [name for name in os.environ if name.startswith("GIT_")]:
+            monkeypatch.delenv(name)
+        root = tmp_path / "tree" / "project"
+        (root / ".proctor").mkdir(parents=True, mode=0o700)
+        (root / ".proctor" / "planted").touch()
+        self.git(root, "init", "-q", "..")
+        return root
+
+    def git(self, root, *arguments):
+        subprocess.run(["git", "-C", str(root), *arguments], check=True)
+
+    def test_one_that_is_tracked_is_refused(self, work_tree):
+        self.git(work_tree, "add", "-f", ".proctor/planted")
+        message = error_of("P6805", private_folder, work_tree)
+        assert message == "git tracks files in `.proctor/`, so somebody else may have made them"
+
+    def test_one_that_is_there_and_not_tracked_is_taken(self, work_tree):
+        assert private_folder(work_tree) == work_tree / ".proctor"
+
+    def test_one_of_another_project_in_the_same_tree_does_not_matter(self, work_tree):
+        self.git(work_tree, "add", "-f", ".proctor/planted")
+        other = work_tree.parent / "other"
+        other.mkdir()
+        assert private_folder(other) == other / ".proctor"
+
+    def test_a_work_tree_that_git_cannot_read_keeps_nobody_from_working(self, tmp_path):
+        (tmp_path / ".git").write_text("gitdir: nowhere\n")
+        assert private_folder(tmp_path).is_dir()
+
+    def test_without_git_nothing_is_tracked(self, work_tree, monkeypatch):
+        monkeypatch.setenv("PATH", str(work_tree / "nothing"))
+        assert private_folder(work_tree).is_dir()
+
+
+class TestFindingRuns:
+    def journal(self, root, run):
+        folder = root / ".proctor" / "runs" / run
+        folder.mkdir(parents=True)
+        (folder / "rows.jsonl").touch()
+
+    @pytest.fixture
+    def root(self, tmp_path):
+        private_folder(tmp_path)
+        for run in ("20261201t000000z-0", "20261130t235959z-f"):
+            self.journal(tmp_path, run)
+        (tmp_path / ".proctor/runs/20271201t000000z-0").mkdir()
+        return tmp_path
+
+    def test_the_newest_with_a_journal_is_the_one_that_is_meant(self, root):
+        assert find_run(root).id == "20261201t000000z-0"
+        assert find_run(root, "20261130t235959z-f").id == "20261130t235959z-f"
+
+    @pytest.mark.parametrize("id_", ["20271201t000000z-0", "x", "../runs/x", ""])
+    def test_one_without_a_journal_is_none(self, root, id_):
+        message = error_of("P6002", find_run, root, id_)
+        assert message == f"there is no run `{id_}`"
+
+    def test_what_a_run_received_is_known_later(self, root):
+        run = RunFolder(root / ".proctor/runs/20261201t000000z-0")
+        assert run.received("quiz") == frozenset()
+        note_received(run.recorded("quiz"), ["a" * 64, "b" * 64])
+        note_received(run.recorded("quiz"), ["c" * 64])
+        assert run.received("quiz") == {"a" * 64, "b" * 64, "c" * 64}
+        assert run.received("other") == frozenset()
+        assert mode(run.folder / "received/quiz.txt") == 0o600
+
+    def test_a_file_in_a_folder_of_another_project_is_trusted_no_more_than_its_folder(self, root):
+        file = root / ".proctor/runs/20261201t000000z-0/rows.jsonl"
+        require_trusted(file)
+        (root / ".proctor").chmod(0o755)
+        error_of("P6805", require_trusted, file)
+        require_trusted(root / "evals")

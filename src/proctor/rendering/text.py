@@ -17,6 +17,7 @@ from proctor.rendering.wording import (
     finding_lines,
     headline,
     judges_text,
+    part_text,
     passed_text,
     repeats_text,
     shortened,
@@ -91,8 +92,9 @@ class _TextReport:
         verdict = Verdict(head.verdict).value
         counted = headline(subject.counts for subject in subjects)
         yield self._marked(verdict, f"  {counted}", word=verdict.upper())
-        if head.partial:
-            yield "This report is partial: a shard is missing."
+        part = part_text(head)
+        if part is not None:
+            yield part
         for remark in self._remarks:
             said = shortened(remark.text, MESSAGE_LENGTH)
             yield self._marked(_MARKS[remark.met], f"  {said}", word=remark.word)

@@ -15,6 +15,7 @@ from proctor.records import (
     Counts,
     Json,
     Outcome,
+    ReportHead,
     Severity,
     SubjectReport,
     SuiteReport,
@@ -322,6 +323,18 @@ def warned_checks(subject: SubjectReport, cases: Cases) -> Iterator[tuple[str, s
         if id_ in mild:
             rows = counts.passed + counts.failed
             yield id_, f"failed in {counts.failed} of {rows} {'row' if rows == 1 else 'rows'}"
+
+
+def part_text(head: ReportHead) -> str | None:
+    """Which part of a run a report is of; None for a whole one."""
+    if head.partial:
+        return "This report is partial: a shard is missing."
+    if head.shards is None:
+        return None
+    index, expected = head.shards.get("index"), head.shards.get("expected")
+    if not isinstance(index, int) or not isinstance(expected, int):
+        return "This report is of a part of a run."
+    return f"This is shard {index} of {expected}."
 
 
 class ThresholdWords(NamedTuple):

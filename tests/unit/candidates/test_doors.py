@@ -268,7 +268,10 @@ def test_ctrl_c_does_not_wait_for_threads_and_no_other_call_is_begun():
 
 WATCHED = """
 import sys
-from proctor import *
+from proctor import (
+    AbortController, EvaluationItem, PromptCandidate, deterministic_scorer,
+    evaluate_prompt_candidates,
+)
 
 seen = []
 armed = False

@@ -40,6 +40,7 @@ from proctor.rendering.wording import (
     headline,
     judges_text,
     money_text,
+    part_text,
     repeats_text,
     share_text,
     threshold_words,
@@ -73,8 +74,9 @@ def report_facts(report: Report, remarks: Sequence[Remark]) -> JsonObject:
 def _notes(head: ReportHead) -> Iterator[str]:
     if head.verdict == Verdict.INTERRUPTED:
         yield "The run was stopped before its end."
-    if head.partial:
-        yield "This report is partial: a shard is missing."
+    part = part_text(head)
+    if part is not None:
+        yield part
 
 
 def _suite(report: Report, place: int, suite: SuiteReport) -> JsonObject:

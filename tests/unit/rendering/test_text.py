@@ -377,6 +377,22 @@ def test_a_missing_shard_is_said():
     assert rendered(made).startswith(
         "UNMEASURED  1 of 1 row passed\nThis report is partial: a shard is missing.\n"
     )
+    assert "cannot be told: passRate is 1 so far, at least 1 is asked for\n" in rendered(made)
+    assert "not met" not in rendered(made)
+
+
+@pytest.mark.parametrize(
+    ("shards", "said"),
+    [
+        ({"expected": 4, "present": [2], "index": 2}, "This is shard 2 of 4."),
+        ({"expected": "\x1b", "index": 2}, "This report is of a part of a run."),
+        ({}, "This report is of a part of a run."),
+    ],
+)
+def test_which_shard_it_is_is_said(shards, said):
+    made = report((facts(), (subject(), [(case("a"), [row(check())])])))
+    made.head = replace(made.head, shards=shards)
+    assert rendered(made).startswith(f"PASSED  1 of 1 row passed\n{said}\n")
 
 
 HOSTILE = [

@@ -8,6 +8,7 @@ from itertools import count
 from pathlib import Path
 from unittest.mock import patch
 
+from agent_support import StillClock, VirtualRows
 from live_support import FakeClock, Unseen
 from proctor.asking import AskingLimits, Means
 from proctor.cassette_files import CassetteFolder
@@ -28,7 +29,7 @@ from proctor.replaying import ReplaySession
 from proctor.run_folders import JOURNAL
 from proctor.run_keeping import RunRecord, replay_kept
 from proctor.run_parts import open_part
-from proctor.running.engine import Stop
+from proctor.running.engine import LiveLoop, Stop
 from proctor.selecting import Selection
 from proctor.sharding import Shard
 
@@ -69,9 +70,13 @@ def ask(project, script, *, keeping=None, answers=True, notes=None, **options) -
         keeping: Where rows go, and which run goes on.
         answers: Whether the report has answers.
         notes: Gets what is said to the reader.
-        options: `mode`, `concurrency`, `repeats`, `selection`, `clock`, `stop`, `before_close`.
+        options: `mode`, `concurrency`, `repeats`, `selection`, `clock`, `stop`, `before_close`, and
+            `agent`, who answers in place of a model.
     """
+    agent = options.pop("agent", None)
     clock = options.pop("clock", None) or FakeClock(_TOKENS)
+    if agent is not None:
+        clock = StillClock()
     stop = options.pop("stop", None) or Stop()
     mode = options.pop("mode", "record")
     concurrency = options.pop("concurrency", 4)
@@ -93,33 +98,38 @@ def ask(project, script, *, keeping=None, answers=True, notes=None, **options) -
         with closing(record):
             if record.is_finished:
                 return rendered(record.finish())
-            session = LiveSession(
-                cassettes(project),
-                [(one.suite, one.plan) for one in selected],
-                means=Means(
-                    providers={"local": ScriptedProvider(script, clock=clock)},
-                    pricing=Pricing(config.values.prices, config.values.providers),
-                    budget=None,
-                    progress=Unseen(),
-                    clock=clock,
-                    stop=stop,
-                ),
-                options=LiveOptions(
-                    mode=CacheMode(mode),
-                    limits=AskingLimits(concurrency=concurrency, timeout_s=600, max_wait_s=0),
-                    grace_s=0,
-                    on_finished=record.keep,
-                    resumed=None
-                    if record.resumed is None
-                    else Resumed(record.resumed, record.claimed()),
-                ),
-            )
+            with patch("proctor.recording.LiveLoop", LiveLoop if agent is None else VirtualRows):
+                session = LiveSession(
+                    cassettes(project),
+                    [(one.suite, one.plan) for one in selected],
+                    means=Means(
+                        providers={"local": ScriptedProvider(script, clock=clock)},
+                        pricing=Pricing(config.values.prices, config.values.providers),
+                        budget=None,
+                        progress=Unseen(),
+                        clock=clock,
+                        stop=stop,
+                    ),
+                    options=_options(mode, concurrency, record, agent),
+                )
             with closing(session):
                 record.begin(session.run)
                 report = record.evaluate(session)
                 session.is_whole = report.head.verdict is not Verdict.INTERRUPTED
                 before_close(session)
             return rendered(report)
+
+
+def _options(mode, concurrency, record, agent) -> LiveOptions:
+    return LiveOptions(
+        mode=CacheMode(mode),
+        limits=AskingLimits(concurrency=concurrency, timeout_s=600, max_wait_s=0),
+        grace_s=0,
+        agents={} if agent is None else {"quiz": agent},
+        agents_at_once=concurrency,
+        on_finished=record.keep,
+        resumed=None if record.resumed is None else Resumed(record.resumed, record.claimed()),
+    )
 
 
 def replayed(project, *, folder=None, shard=None, answers=True, **options) -> bytes:

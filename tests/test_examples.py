@@ -13,6 +13,7 @@ from support import EXAMPLES, proctor
 REFUND = EXAMPLES / "support-refund"
 SENTIMENT = EXAMPLES / "review-sentiment"
 TONE = EXAMPLES / "judge-tone"
+NOTES = EXAMPLES / "notes-agent"
 
 
 def test_support_refund_passes_five_of_five():
@@ -156,7 +157,7 @@ def test_what_is_written_about_review_sentiment_are_its_figures(prompt):
     assert f"| {' | '.join(cells)} |" in page
 
 
-@pytest.mark.parametrize("example", [REFUND, SENTIMENT, TONE], ids=lambda path: path.name)
+@pytest.mark.parametrize("example", [REFUND, SENTIMENT, TONE, NOTES], ids=lambda path: path.name)
 def test_examples_are_clean_and_their_cassettes_sorted(example):
     assert proctor("lint", cwd=example).code == 0
     for cassette in (example / "evals/cassettes").glob("*.jsonl"):

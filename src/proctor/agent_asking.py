@@ -11,7 +11,7 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from proctor.asking import Means, Pauses, require_keepable
+from proctor.asking import Means, Pauses, again_when_lost, require_keepable
 from proctor.canonical import digest
 from proctor.cassettes import answer_keys, build_keys
 from proctor.errors import ProctorError, ProviderError
@@ -19,7 +19,6 @@ from proctor.kept_calls import JudgingCalls, Origin, Wanted
 from proctor.outcomes import BUILD_FAILURES
 from proctor.protocols import BuildCall, BuildPart, PlannedRow, RanRow
 from proctor.records import (
-    BUILD_ONLY,
     Answered,
     Call,
     CallKind,
@@ -36,7 +35,9 @@ from proctor.running.build_grades import (
     FailedBuild,
     graded,
     is_first_of_build,
+    is_of_build_alone,
     with_build,
+    with_build_checks,
     without_build,
 )
 from proctor.running.builds import BuildCache
@@ -44,12 +45,13 @@ from proctor.running.faults import Lost, Phase
 from proctor.running.lanes import AllLanesDown, Held, Lanes, Work
 from proctor.running.resources import Resources
 from proctor.running.retrying import Wait
-from proctor.running.row import RowChecks, call_of, errored_row, said_of
+from proctor.running.row import FRAMEWORK_ISSUE, RowChecks, call_of, errored_row, said_of
 from proctor.subjects import ReadySubject
 from proctor.target_protocols import LiveTarget
 from proctor.targets.agent import AgentTarget
 from proctor.targets.outputs import stored_answer
 from proctor.targets.plain import PlainTarget
+from proctor.tracker_protocols import Span, SpanKind
 
 _T = TypeVar("_T")
 
@@ -65,10 +67,14 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     Args:
         timeout_s: How long one call may take, unless the suite says so itself.
         keep: Whether what was built is left as it is.
+        lanes: The backends, instead of those that the suite names.
+        suite: The name of the suite, for who follows the run.
     """
 
     timeout_s: float
     keep: bool = False
+    lanes: Sequence[str] = ()
+    suite: str = ""
 
 
 class _OnLane:
@@ -121,7 +127,7 @@ class AgentRows:
         self._pauses = Pauses(means.clock)
         note = means.progress.note
         self._lanes = Lanes(
-            target.lanes,
+            options.lanes or target.lanes,
             builds_per_lane=target.builds_per_lane,
             target=live,
             clock=means.clock,
@@ -132,30 +138,46 @@ class AgentRows:
         )
         self._resources = Resources()
         self._rows_of_build: Counter[str] = Counter()
+        self._to_build: set[str] = set()
 
     def expect(self, rows: Iterable[PlannedRow]) -> None:
-        """Say which rows will be run, so that a build is let go of after its last one."""
-        self._rows_of_build.update(self._build_key(_Running(row)) for row in rows)
+        """Say which rows will be run, so that a build is let go of after its last one.
+
+        What is recorded of a build does for all of its rows or for none: when one of them has to be
+        asked, it is made anew, and they are all graded by what is recorded then.
+        """
+        for row in rows:
+            running = _Running(row)
+            key = self._build_key(running)
+            self._rows_of_build[key] += 1
+            if key not in self._to_build and self._lacks(row, self._calls.find(key)):
+                self._to_build.add(key)
 
     async def __call__(self, row: PlannedRow) -> RanRow:
         """Run one row."""
         running = _Running(row)
         try:
             result = await self._run(running)
-        except AllLanesDown as error:
-            # What has not begun is not run; what is under way ends like this one.
-            self._means.stop.request()
-            result = errored_row(
-                row, said_of(error), category="framework_issue", attribution="lane"
-            )
-        except Lost as lost:
-            result = _spoiled(lost, row)
         except Exception as error:
-            result = self._checks.spoiled(error, row)
+            result = with_build_checks(self._spoiled(error, row), running.checks)
         if running.part is None and is_first_of_build(row) and running.case.expectations:
             running.part = without_build(running.case, row.repeat)
         calls = self._checks.judge_calls(row)
         return RanRow(row, result, running.asked, calls, running.part)
+
+    def _spoiled(self, error: Exception, row: PlannedRow) -> RowResult:
+        """The row of an error, which says whose fault that is."""
+        if isinstance(error, Lost):
+            category, attribution, outcome = error.blame
+            return errored_row(
+                row, said_of(error), category=category, attribution=attribution, outcome=outcome
+            )
+        result = self._checks.spoiled(error, row)
+        owner = "lane" if isinstance(error, AllLanesDown) else "framework"
+        if isinstance(error, ProviderError):
+            # It returned something that cannot be kept, or never had what it is asked for.
+            owner = "target"
+        return replace(result, category=FRAMEWORK_ISSUE, attribution=owner)
 
     def give_up_waiting(self) -> None:
         """End the waits of what would be tried again, because no new call may start."""
@@ -170,7 +192,8 @@ class AgentRows:
 
     async def _run(self, running: _Running) -> RowResult:
         row = running.row
-        found = self._found(running)
+        shared = self._build_key(running)
+        found = None if shared in self._to_build else self._calls.find(shared)
         if found is not None:
             return await self._graded(running, found, None)
         if not self._live.builds:
@@ -182,32 +205,34 @@ class AgentRows:
                     hint="give the target a `build`, or the case no `expectations`",
                 )
             return await self._graded(running, None, None)
-        shared = self._build_key(running)
         key, rows = (self._target.subject.id, row.repeat, shared), self._rows_of_build[shared]
         async with self._cache.use(key, partial(self._build, running), rows=rows) as built:
             return await self._graded(running, built.answered, built)
 
-    def _found(self, running: _Running) -> Answered | None:
-        """The recorded build, when nothing of a build has to be asked for."""
-        row, case = running.row, running.case
-        built = self._calls.find(self._build_key(running))
+    def _lacks(self, row: PlannedRow, built: Answered | None) -> bool:
+        """Whether a row has to ask something of what is built, given what is recorded of that."""
         if built is None:
-            return None
-        if case.scenarios:
-            for scenario in case.scenarios:
-                inputs = digest(self._target.key_inputs(case, scenario))
-                if self._calls.find(self._answers.key(inputs, row.repeat)) is None:
-                    return None
-            return built
-        is_alone = row.scenario is not None and row.scenario.name == BUILD_ONLY
-        if is_alone or self._calls.find(self._key(row)) is not None:
-            return built
-        return None
+            return True
+        if is_of_build_alone(row) or FailedBuild.of(built) is not None:
+            return False
+        return self._calls.find(self._key(row)) is None
 
     async def _graded(
         self, running: _Running, built: Answered | None, on_lane: _OnLane | None
     ) -> RowResult:
         """The row, with what is found of the build when it is the first of it."""
+        kind = SpanKind.SCENARIO if built is None else SpanKind.AGENT_SCENARIO
+        lane = None if on_lane is None else on_lane.lane
+        grade = partial(self._grade, running, built, on_lane)
+        return await self._means.wrap(self._span(kind, running), lane, grade)
+
+    def _span(self, kind: SpanKind, running: _Running) -> Span:
+        suite = self._options.suite
+        return Span(kind=kind, subject=self._target.subject, suite=suite, row=running.row)
+
+    async def _grade(
+        self, running: _Running, built: Answered | None, on_lane: _OnLane | None
+    ) -> RowResult:
         row = running.row
         failed = None if built is None else FailedBuild.of(built)
         if built is not None and failed is not None:
@@ -217,14 +242,14 @@ class AgentRows:
                 running.part = without_build(running.case, row.repeat, call)
             return failed.row(row)
         grading = await self._grading(running, built, on_lane)
-        if row.scenario is not None and row.scenario.name == BUILD_ONLY:
+        if is_of_build_alone(row):
             assert grading is not None  # noqa: S101 - without a build the row has failed
             return grading.row(row)
-        of_build: Sequence[Check] = () if grading is None else grading.checks
+        running.checks = () if grading is None else grading.checks
         answered = await self._answer(running, on_lane)
         shown = with_build(answered, built)
         result = await self._checks.row(shown, row, self._calls)
-        return graded(result, answered.answer, of_build)
+        return graded(result, answered.answer, running.checks)
 
     async def _grading(
         self, running: _Running, built: Answered | None, on_lane: _OnLane | None
@@ -258,7 +283,8 @@ class AgentRows:
                 artifact = built.artifact
                 return built.reply
 
-            reply = await self._paid("build", once)
+            span = self._span(SpanKind.BUILD, running)
+            reply = await self._means.wrap(span, held.lane, partial(self._paid, "build", once))
             return artifact, reply, held.lane
 
         try:
@@ -328,7 +354,7 @@ class AgentRows:
         key = self._build_key(running)
         lane = None if built is None else built.lane
         return await with_retries(
-            call,
+            lambda held: again_when_lost(lambda: call(held)),
             lanes=self._lanes,
             work=Work(running.case.id, build=key if self._live.builds else None, lane=lane),
             during=during,
@@ -394,17 +420,8 @@ class _Running:
         self.case = row.whole or row.case
         self.asked = False
         self.part: BuildPart | None = None
-
-
-def _spoiled(lost: Lost, row: PlannedRow) -> RowResult:
-    blame = lost.blame
-    return errored_row(
-        row,
-        said_of(lost),
-        category=blame.category,
-        attribution=blame.attribution,
-        outcome=blame.outcome,
-    )
+        self.checks: Sequence[Check] = ()
+        """Those of the build that it is the first row of."""
 
 
 class Nobody(PlainTarget):

@@ -14,11 +14,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from proctor.canonical import RecordingsDigest
-from proctor.case_results import case_result
-from proctor.outcomes import TIMED_OUT, ran_out_of_time, row_outcome, worst_outcome
+from proctor.case_results import (
+    case_result,
+    judged_expectations,
+    unseen_failures,
+    unseen_warning,
+)
+from proctor.outcomes import not_run_again, ran_out_of_time, row_outcome, worst_outcome
 from proctor.protocols import BuildCall, JudgeCall
 from proctor.records import (
     BUILD_ONLY,
+    EXPECTATIONS,
     REPORT_SCHEMA,
     AnySubject,
     CacheReport,
@@ -109,6 +115,8 @@ class SubjectTally:
         """
         self._timed_out_before: set[str] = set()
         self.replayed = self.recorded = self.asked = 0
+        self.unseen = 0
+        """How many expectations failed of builds whose rows all passed."""
         self.answers_usd, self.judges_usd, self.worst_usd = SplitCost(), SplitCost(), CostSum()
         judged = () if facts.judge is None else facts.judge.assertions
         self.judgings = {id_: JudgingSum() for id_ in judged}
@@ -208,6 +216,8 @@ class SubjectTally:
         """Count what was built, before the row that it came with."""
         self._tokens.add(call)
         self._add_call(self.answers_usd, call)
+        if call.cost_usd is None:
+            self.worst_usd.add(call.worst_cost_usd)
         self.asked += call.asked
         if call.recording is not None:
             self._add_recording(call.recording, asked=call.asked)
@@ -236,6 +246,9 @@ class SubjectTally:
 
     def add_units(self, case: CaseResult) -> None:
         """Count the units of a case whose rows have just been added."""
+        for one in judged_expectations(case):
+            self._checks[EXPECTATIONS][one.outcome] += 1
+        self.unseen += len(unseen_failures(case))
         if self._units is not None:
             self._units.add(case.rows, case.expectations)
 
@@ -290,7 +303,7 @@ class SubjectTally:
 
     def _without_timed_out(self, row: RowResult) -> RowResult:
         checks = [
-            _not_run_again(check) if check.id in self._timed_out_before else check
+            not_run_again(check) if check.id in self._timed_out_before else check
             for check in row.checks
         ]
         made = row_outcome(checks, row.error, row.category)
@@ -303,17 +316,6 @@ class SubjectTally:
 
 def _measured(counts: dict[Outcome, int]) -> int:
     return counts[_PASSED] + counts[_FAILED]
-
-
-def _not_run_again(check: Check) -> Check:
-    return Check(
-        id=check.id,
-        kind=check.kind,
-        outcome=_FAILED,
-        severity=check.severity,
-        reason=TIMED_OUT,
-        evidence={"skipped": True},
-    )
 
 
 class SuiteTally:
@@ -346,6 +348,8 @@ class SuiteTally:
             threshold, said = self._cost_threshold(facts.thresholds.max_cost_usd)
             thresholds.append(threshold)
             warnings += said
+        unseen = sum(tally.unseen for tally in self._subjects)
+        warnings += [Warn(None, unseen_warning(unseen), None)] if unseen else []
         thresholds += at_k_thresholds(facts.thresholds, subjects)
         agreement = None if self.labelled is None else self.labelled.agreement().figures
         thresholds += agreement_thresholds(facts.thresholds, agreement)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from proctor.clock import Clock
-from proctor.errors import ProviderError, SuiteError, TryAgain
+from proctor.errors import LostCall, ProviderError, SuiteError, TryAgain
 from proctor.planning import worst_cost_usd
 from proctor.protocols import Progress, Provider
 from proctor.providers.budget import Budget
@@ -20,8 +21,13 @@ from proctor.running.limiting import Limiter
 from proctor.running.retrying import Wait, patiently
 from proctor.safe_io import MEBIBYTE
 from proctor.scrubbing import SECRETS
+from proctor.tracker_protocols import Wrap, unwrapped
+
+T = TypeVar("T")
 
 MAX_ANSWER = MEBIBYTE
+ATTEMPTS_WHEN_LOST: Final = 3
+"""How often a call is made in all whose worker is lost each time."""
 
 
 class AskingLimits(Struct, frozen=True, kw_only=True):
@@ -48,6 +54,7 @@ class Means(Struct, frozen=True, kw_only=True):
         progress: Who is told how it goes.
         clock: Where time and chance come from.
         stop: Ends the run early.
+        wrap: Notes what takes time.
     """
 
     providers: Mapping[str, Provider]
@@ -56,6 +63,22 @@ class Means(Struct, frozen=True, kw_only=True):
     progress: Progress
     clock: Clock
     stop: Stop
+    wrap: Wrap = unwrapped
+
+
+async def again_when_lost(make: Callable[[], Awaitable[T]]) -> T:
+    """What a call comes to, which is made again at once when the worker that made it was lost.
+
+    Raises:
+        LostCall: When that happened three times.
+    """
+    for _ in range(ATTEMPTS_WHEN_LOST - 1):
+        try:
+            return await make()
+        except LostCall:
+            # What it reserved counts as spent: it may have been charged.
+            continue
+    return await make()
 
 
 class Desk:
@@ -95,7 +118,7 @@ class Desk:
 
         try:
             reply = await patiently(
-                lambda: self._attempt(request, call),
+                lambda: again_when_lost(lambda: self._attempt(request, call)),
                 clock=self._pauses,
                 max_wait_s=0 if self._is_away else self._limits.max_wait_s,
                 on_wait=say,

@@ -13,7 +13,22 @@ from proctor.protocols import Progress
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from proctor.providers.access import Access
     from proctor.running.engine import Stop
+
+
+class WorkerRules(Struct, frozen=True, kw_only=True):
+    """Workers that make the calls of a run.
+
+    Args:
+        address: The cluster they are on; None to start one on this machine.
+        count: How many there are; None for one for each processor of the cluster.
+        label: The environment whose prompts are under test.
+    """
+
+    address: str | None = None
+    count: int | None = None
+    label: str | None = None
 
 
 class AskingRules(Struct, frozen=True, kw_only=True):
@@ -31,6 +46,7 @@ class AskingRules(Struct, frozen=True, kw_only=True):
         max_wait_s: How long one call may wait, in all, to be asked again.
         lanes: The backends of targets, instead of those that suites name.
         keeps_builds: Whether what targets build is left as it is.
+        workers: Who makes the calls; None for this process.
     """
 
     cache: CacheMode = CacheMode.REPLAY
@@ -44,11 +60,50 @@ class AskingRules(Struct, frozen=True, kw_only=True):
     max_wait_s: float = 60.0
     lanes: tuple[str, ...] = ()
     keeps_builds: bool = False
+    workers: WorkerRules | None = None
+
+    def access(self) -> Access:
+        """To whom requests may go, and which keys with them.
+
+        Raises:
+            UsageError: P6002 for a host or key that is not spelled right.
+        """
+        from proctor.providers.access import Access
+        from proctor.providers.hosts import HostRules
+        from proctor.providers.keys import KeyRules
+
+        hosts = HostRules.of(
+            self.allow_hosts, allow_local=self.allow_local, ports=self.allow_local_ports
+        )
+        return Access(hosts, KeyRules.of(self.allow_keys))
 
     @property
     def is_live(self) -> bool:
         """Whether anybody may be asked."""
         return self.cache is not CacheMode.REPLAY
+
+
+class TrackingRules(Struct, frozen=True, kw_only=True):
+    """Who is told of a run besides the person who started it.
+
+    Args:
+        langsmith: Whether LangSmith is.
+        content: Whether it is told inputs, expected values, answers and reasons.
+        prefix: What the names of its experiments begin with.
+        otel: Whether spans are made.
+        otel_content: Whether content is in them.
+    """
+
+    langsmith: bool = False
+    content: bool = False
+    prefix: str = ""
+    otel: bool = False
+    otel_content: bool = False
+
+    @property
+    def is_any(self) -> bool:
+        """Whether anybody is."""
+        return self.langsmith or self.otel
 
 
 class Watch(Protocol):

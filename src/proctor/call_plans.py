@@ -17,8 +17,14 @@ from proctor.evaluation import SelectedSuite
 from proctor.loading.datasets import Dataset
 from proctor.planning import BYTES_OF_A_TOKEN, Plan, planned_rows, worst_tokens
 from proctor.protocols import JudgedAssertion, PlannedRow, Question
-from proctor.records import BUILD_ONLY, Answered, AnySubject, CallKind, Case, Check, Json, Subject
-from proctor.running.build_grades import as_checked, is_first_of_build, with_build
+from proctor.records import Answered, AnySubject, CallKind, Case, Check, Json, Subject
+from proctor.running.build_grades import (
+    FailedBuild,
+    as_checked,
+    is_first_of_build,
+    is_of_build_alone,
+    with_build,
+)
 from proctor.subjects import ReadySubject
 from proctor.targets.agent import AgentTarget
 from proctor.targets.prompt import PromptTarget
@@ -41,6 +47,8 @@ class PlannedCall(NamedTuple):
             the answer, or when its messages are made by code that may not run.
         worst_usd: What a call of a target costs at most; None when nobody says, and for models.
         is_sure: Whether the call is made; not, when a target may have nothing to build.
+        is_anew: Whether it is made in spite of a recording: what an answer is asked of has to be
+            built for that.
     """
 
     kind: CallKind
@@ -49,6 +57,7 @@ class PlannedCall(NamedTuple):
     worst_tokens: Callable[[], tuple[int, int] | None]
     worst_usd: float | None = None
     is_sure: bool = True
+    is_anew: bool = False
 
 
 def _no_tokens() -> tuple[int, int]:
@@ -64,7 +73,7 @@ def find_nothing(key: str) -> None:
 
 
 def subject_calls(
-    subject: ReadySubject, dataset: Dataset, plan: Plan, find: Find
+    subject: ReadySubject, dataset: Dataset, plan: Plan, find: Find, *, asks: bool = False
 ) -> Iterator[PlannedCall]:
     """Every call that the rows of one subject make, a shared one at each use.
 
@@ -73,10 +82,18 @@ def subject_calls(
         dataset: The cases.
         plan: Which of them, and how often.
         find: Looks up recorded answers, which decide what judges are asked.
+        asks: Whether what is not recorded is asked for, for which a target may have to build anew.
     """
     target, judge_keys = subject.target, JudgeKeys()
     if not isinstance(target, PromptTarget):
-        yield from _agent_calls(subject, target, planned_rows(dataset, plan), find)
+        if target.kind == "outputs":
+            yield from _calls_about_outputs(subject, target, planned_rows(dataset, plan))
+            return
+        calls = _AgentCalls(subject, target, find)
+        if asks:
+            calls.look_for_gaps(planned_rows(dataset, plan))
+        for row in planned_rows(dataset, plan):
+            yield from calls.of_row(row)
         return
     maker = answer_keys(target.subject)
     for row in planned_rows(dataset, plan):
@@ -93,40 +110,78 @@ def subject_calls(
                 yield from _judge_calls(assertion, row.case, answered, limit, judge_keys)
 
 
-def _agent_calls(
-    subject: ReadySubject, target: AgentTarget, rows: Iterable[PlannedRow], find: Find
-) -> Iterator[PlannedCall]:
+class _AgentCalls:
     """The calls of a target: its build with the first row of that, its answers, their judges."""
-    if target.kind == "outputs":
-        yield from _calls_about_outputs(subject, target, rows)
-        return
-    judge_keys, answers = JudgeKeys(), answer_keys(target.subject)
-    builds = build_keys(target.subject)
-    judge = None if subject.builds is None else subject.builds.judge
-    may_build = "build" in target.max_cost_usd or subject.builds is not None
-    for row in rows:
-        whole = row.whole or row.case
-        build_key = builds.key(digest(target.key_inputs(whole, None)), row.repeat)
-        built = find(build_key)
-        if is_first_of_build(row):
-            usd = target.max_cost_usd.get("build")
+
+    def __init__(self, subject: ReadySubject, target: AgentTarget, find: Find) -> None:
+        self._target, self._find = target, find
+        self._judged = subject.checks.judged
+        self._judge = None if subject.builds is None else subject.builds.judge
+        self._is_sure = subject.is_sure_to_build
+        self._judge_keys = JudgeKeys()
+        self._answers, self._builds = answer_keys(target.subject), build_keys(target.subject)
+        self._anew: set[str] = set()
+
+    def look_for_gaps(self, rows: Iterable[PlannedRow]) -> None:
+        """See for which builds something has to be asked, so that they are made anew."""
+        for row in rows:
+            key = self._build_key(row)
+            built = None if key in self._anew else self._find(key)
+            if built is None or is_of_build_alone(row) or FailedBuild.of(built) is not None:
+                continue
+            if self._find(self._answer_key(row)) is None:
+                self._anew.add(key)
+
+    def of_row(self, row: PlannedRow) -> Iterator[PlannedCall]:
+        """The calls of one row."""
+        key = self._build_key(row)
+        built = None if key in self._anew else self._find(key)
+        failed = built is not None and FailedBuild.of(built) is not None
+        is_alone = is_of_build_alone(row)
+        answer_key = None if is_alone else self._answer_key(row)
+        answered = None if answer_key is None else self._find(answer_key)
+        if is_first_of_build(row) and self._target.may_build:
+            is_seen = built is not None or key in self._anew
             yield PlannedCall(
-                CallKind.BUILD, target.subject, build_key, _no_tokens, usd, is_sure=may_build
+                CallKind.BUILD,
+                self._target.subject,
+                key,
+                _no_tokens,
+                self._target.max_cost_usd.get("build"),
+                is_sure=self._is_sure or is_seen or (answered is None and self._says_what_it_costs),
+                is_anew=key in self._anew,
             )
-            shown = None if built is None else as_checked(built)
-            for text in whole.expectations:
-                if judge is not None:
-                    case = whole.stating(text)
-                    yield from _judge_calls(judge, case, shown, ANSWER_TOKENS, judge_keys)
-        if row.scenario is not None and row.scenario.name == BUILD_ONLY:
-            continue
-        key = answers.key(target.inputs_sha256(row), row.repeat)
-        usd = target.max_cost_usd.get("answer")
-        yield PlannedCall(CallKind.ANSWER, target.subject, key, _no_tokens, usd)
-        answered = find(key)
-        shown = None if answered is None else with_build(answered, built)
-        for assertion in subject.checks.judged:
-            yield from _judge_calls(assertion, row.case, shown, ANSWER_TOKENS, judge_keys)
+            if not failed:
+                yield from self._judges_of_build(row.whole or row.case, built)
+        if answer_key is None or failed:
+            return
+        usd = self._target.max_cost_usd.get("answer")
+        yield PlannedCall(CallKind.ANSWER, self._target.subject, answer_key, _no_tokens, usd)
+        # What judges see of a build that is made anew is not known yet.
+        shown = None
+        if answered is not None and key not in self._anew:
+            shown = with_build(answered, built)
+        for assertion in self._judged:
+            yield from _judge_calls(assertion, row.case, shown, ANSWER_TOKENS, self._judge_keys)
+
+    def _judges_of_build(self, whole: Case, built: Answered | None) -> Iterator[PlannedCall]:
+        if self._judge is None:
+            return
+        shown = None if built is None else as_checked(built)
+        for text in whole.expectations:
+            case = whole.stating(text)
+            yield from _judge_calls(self._judge, case, shown, ANSWER_TOKENS, self._judge_keys)
+
+    @property
+    def _says_what_it_costs(self) -> bool:
+        return "build" in self._target.max_cost_usd
+
+    def _build_key(self, row: PlannedRow) -> str:
+        whole = row.whole or row.case
+        return self._builds.key(digest(self._target.key_inputs(whole, None)), row.repeat)
+
+    def _answer_key(self, row: PlannedRow) -> str:
+        return self._answers.key(self._target.inputs_sha256(row), row.repeat)
 
 
 def _calls_about_outputs(

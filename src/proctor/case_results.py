@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from msgspec import UNSET
 
 from proctor.canonical import digest
-from proctor.outcomes import worst_outcome
+from proctor.outcomes import BUILD_FAILURES, worst_outcome
 from proctor.records import (
     BUILD_ONLY,
     Case,
@@ -18,6 +19,11 @@ from proctor.records import (
     Unit,
 )
 from proctor.statistics import is_flaky
+
+UNSEEN: Final = (
+    "failed of builds whose rows all passed; pass rates count rows only, pass@k and gates count "
+    "expectations too"
+)
 
 # Looked up once: finding a member of an enum takes longer than counting it.
 _PASSED, _FAILED = Outcome.PASSED, Outcome.FAILED
@@ -89,3 +95,25 @@ def case_result(
         expectations=list(expectations),
         rows=rows,
     )
+
+
+def judged_expectations(case: CaseResult) -> list[ExpectationResult]:
+    """What was asked of what was built for a case; nothing is, of a build that failed."""
+    if not case.expectations:
+        return []
+    lost = {row.repeat for row in case.rows if row.category in BUILD_FAILURES}
+    return [one for one in case.expectations if one.repeat not in lost]
+
+
+def unseen_failures(case: CaseResult) -> list[ExpectationResult]:
+    """The expectations of a case that failed in repeats whose rows all passed."""
+    failed = [one for one in case.expectations if one.outcome is _FAILED]
+    if not failed:
+        return []
+    missed = {row.repeat for row in case.rows if row.outcome is not _PASSED}
+    return [one for one in failed if one.repeat not in missed]
+
+
+def unseen_warning(number: int) -> str:
+    """What a suite says of expectations that failed where no row did."""
+    return f"1 expectation {UNSEEN}" if number == 1 else f"{number} expectations {UNSEEN}"

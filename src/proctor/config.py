@@ -43,7 +43,7 @@ COMMAND_LINE_ONLY = frozenset(
     ]
 )
 
-_TEXTS = ("project", "evals", "prompts")
+_TEXTS = ("project", "evals", "prompts", "langsmith_url")
 _NUMBERS = ("max_cases", "concurrency")
 _TABLE: dict[str, KeyPath] = {FILE: (), PYPROJECT: ("tool", "proctor")}
 
@@ -167,11 +167,12 @@ class GateConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class ProjectFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The keys of a project file."""
+    """The keys of a project file. `langsmith_url` is where LangSmith is, which a flag opens."""
 
     project: ProjectId
     evals: str = "evals"
     prompts: str = "prompts"
+    langsmith_url: str = "https://api.smith.langchain.com"
     max_cases: Annotated[int, Meta(ge=1, le=1_000_000)] = 1_000
     concurrency: Annotated[int, Meta(ge=1, le=1_024)] = 8
     providers: dict[str, ProviderConfig] = {}

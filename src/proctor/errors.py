@@ -8,7 +8,8 @@
     ├── DatasetError       P61xx  a dataset or one of its cases
     ├── SuiteError         P62xx  a suite, a prompt or a rubric
     ├── ProviderError      P63xx  who was asked did not answer
-    │   └── TryAgain              and may answer when asked again
+    │   ├── TryAgain              and may answer when asked again
+    │   └── LostCall              nobody knows whether they did
     ├── CassetteError      P64xx  the recordings of a suite
     ├── RunError           P67xx  a run, its journal, or the parts it was split into
     ├── TargetError        P6701  a target did something else than answer
@@ -171,6 +172,10 @@ class TryAgain(ProviderError):
         self.wait_s = wait_s
         self.slow_down = slow_down
         self.status = status
+
+
+class LostCall(ProviderError):
+    """Who made a call is gone. Whether it was made and charged is not known."""
 
 
 class CassetteError(ProctorError):

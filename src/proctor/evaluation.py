@@ -12,10 +12,11 @@ from proctor.aggregating import JudgeFacts, SubjectTally, SuiteFacts, SuiteTally
 from proctor.config import Config, Price
 from proctor.errors import UsageError, raise_all
 from proctor.held_rows import HeldRows
+from proctor.loading.suites import SuiteDefinition
 from proctor.pipeline import Exam, ReadySuite, prepare_checks
 from proctor.planning import Plan, plan_rows, planned_rows, worst_cost_usd
 from proctor.protocols import JudgeCall, PlannedRow, RanRow
-from proctor.records import CaseResult, DatasetReport, ExpectationResult, JsonObject, RowResult
+from proctor.records import EXPECTATIONS, CaseResult, DatasetReport, ExpectationResult, JsonObject, RowResult
 from proctor.reporting import CaseSpool, RunReport, SpoolStore, without_content
 from proctor.selecting import Selection, of_shard
 from proctor.subjects import ReadySubject
@@ -199,13 +200,19 @@ def suite_facts(selected: SelectedSuite, mode: str) -> SuiteFacts:
             allow_pii=definition.dataset.allow_pii,
             findings=selected.suite.findings,
         ),
-        assertion_ids=tuple(one.spec.id for one in definition.all_assertions),
+        assertion_ids=_counted_ids(definition),
         thresholds=definition.thresholds,
         judge=_judge_facts(selected),
         labels=selected.suite.labels,
         warnings=selected.suite.warnings,
         mode=mode,
     )
+
+
+def _counted_ids(definition: SuiteDefinition) -> tuple[str, ...]:
+    """The ids under which checks are counted, and what cases expect of builds."""
+    ids = tuple(one.spec.id for one in definition.all_assertions)
+    return ids if definition.expectations is None else (*ids, EXPECTATIONS)
 
 
 def _judge_facts(selected: SelectedSuite) -> JudgeFacts | None:
@@ -306,6 +313,9 @@ def with_worst_costs(
     if build is not None:
         of_build = [_at_worst(call, prices) for call in build.judge_calls]
         build = build._replace(judge_calls=of_build)
+        if build.call is not None and not isinstance(target, PromptTarget):
+            worst_usd = target.max_cost_usd.get("build")
+            build = build._replace(call=build.call._replace(worst_cost_usd=worst_usd))
     return ran._replace(worst_cost_usd=worst, judge_calls=calls, build=build)
 
 

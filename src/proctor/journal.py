@@ -28,6 +28,9 @@ from proctor.records.journal import JournalHead, JournalRow, JournalSuite, Label
 from proctor.run_folders import JOURNAL
 from proctor.safe_io import reason_of
 
+_BUILDS = "target:python:"
+"""What the ids of targets begin with that may build something."""
+
 _FLAGS = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -127,6 +130,12 @@ class Journal:
                 )
             # What was being written when the run was killed.
             os.ftruncate(file, stored.size)
+            for suite in head.suites:
+                for subject in suite.subjects:
+                    if subject.model.startswith(_BUILDS) and subject.prompt is None:
+                        # What it had built is gone with the process, and is built again: rows of
+                        # two builds would not be of one.
+                        stored.forget_begun_builds(suite.suite, subject.id)
         except OSError as error:
             os.close(file)
             raise _unwritten(path, error) from error

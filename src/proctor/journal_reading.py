@@ -75,10 +75,10 @@ class StoredJournal:
         return sum(map(len, self._rows.values()))
 
     def note(self, row: JournalRow, start: int, length: int) -> None:
-        """Remember where a row is. Of a row that is there twice the first counts."""
+        """Remember where a row is. Of a row that is there twice the last counts: it ran again."""
         place = start << _LENGTH_BITS | length
         rows = self._rows.setdefault((row.suite, row.subject), {})
-        rows.setdefault((row.index, row.scenario, row.repeat), place)
+        rows[row.index, row.scenario, row.repeat] = place
         if row.facts is not None:
             self._facts.setdefault((row.suite, row.index), place)
 
@@ -101,6 +101,14 @@ class StoredJournal:
         if facts is None:
             raise self._unreadable(f"no row describes case {index} of `{suite}`")
         return facts
+
+    def forget_begun_builds(self, suite: str, subject: str) -> None:
+        """Forget the rows of what was built for a case and a repeat unless they are all there."""
+        rows = self._rows.get((suite, subject), {})
+        for index, scenario, repeat in list(rows):
+            names: list[str | None] = [*self.facts(suite, index).scenarios] or [scenario]
+            if any((index, name, repeat) not in rows for name in names):
+                rows.pop((index, scenario, repeat))
 
     def at(self, place: int, key: RowKey | None = None) -> JournalRow:
         """The row at a place.

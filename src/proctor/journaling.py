@@ -128,14 +128,17 @@ def _suite_sha256(selected: SelectedSuite) -> str:
     definition = selected.suite.definition
     judges = [
         [judge.prompt.bundle_sha256, judge.model.ref, judge.model.params]
-        for assertion in selected.subjects[0].checks.judged
+        for assertion in selected.subjects[0].judged
         for judge in assertion.judges
     ]
+    stated = definition.expectations
     return digest(
         {
             "tiers": definition.tiers,
             "dataset": _plain(definition.dataset),
             "assertions": _plain(definition.assertions),
+            "build_assertions": _plain(definition.build_assertions),
+            "expectations": stated and [stated.rubric, stated.runs],
             "judge": _plain(definition.judge),
             "thresholds": _plain(definition.thresholds),
             "judges": judges,

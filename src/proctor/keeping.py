@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from proctor.records import JsonObject
 from proctor.sharding import Shard
+from proctor.tracker_protocols import Tracker
 
 
 class Keeping(Struct, frozen=True, kw_only=True):
@@ -18,11 +19,13 @@ class Keeping(Struct, frozen=True, kw_only=True):
             have.
         resume: The id of the run that goes on, empty for the newest; None for a new run.
         shard: Which part of a run this is; None for a whole one.
+        tracker: Who else is told of its rows; None for nobody.
     """
 
     folder: Path | None = None
     resume: str | None = None
     shard: Shard | None = None
+    tracker: Tracker | None = None
 
     @property
     def is_asked_for(self) -> bool:

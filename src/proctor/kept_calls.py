@@ -35,6 +35,7 @@ from proctor.records import (
     Subject,
     encode_json,
 )
+from proctor.tracker_protocols import Span, SpanKind
 
 
 class Earlier(Struct, frozen=True):
@@ -218,7 +219,11 @@ class JudgingCalls(KeptCalls):
         """
         call = Call(question.case, question.inputs_sha256, question.take)
         wanted = Wanted(question.kind, question.subject, call, question.assertion)
-        return await self.find_or_ask(wanted, self._judge_keys.key(question), question.request)
+        key = self._judge_keys.key(question)
+        span = Span(kind=SpanKind.JUDGE, subject=question.subject, question=question)
+        return await self._means.wrap(
+            span, None, lambda: self.find_or_ask(wanted, key, question.request)
+        )
 
 
 def _recording(key: str, wanted: Wanted, reply: Reply, origin: Origin, clock: Clock) -> Recording:

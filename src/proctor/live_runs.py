@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -22,10 +22,8 @@ from proctor.journaling import RunFacts
 from proctor.keeping import Keeping
 from proctor.pipeline import ReadySuite
 from proctor.planning import Plan
-from proctor.providers.access import Access, OpenProvider, open_providers
+from proctor.providers.access import OpenProvider, open_providers
 from proctor.providers.budget import Budget
-from proctor.providers.hosts import HostRules
-from proctor.providers.keys import KeyRules
 from proctor.providers.pricing import ModelPrice, Pricing
 from proctor.recording import LiveOptions, LiveSession, Resumed
 from proctor.records import Verdict
@@ -38,6 +36,9 @@ from proctor.stored_runs import store_figures
 from proctor.subjects import ReadySubject
 from proctor.target_protocols import LiveTarget
 from proctor.targets.prompt import PromptTarget
+
+if TYPE_CHECKING:
+    from proctor.worker_opening import OpenWorkers
 
 AGENTS_AT_ONCE: Final = 16
 """How many rows of a target are in flight unless somebody says so."""
@@ -82,12 +83,11 @@ def _ask(
     for target in _targets_to_ask(folder, selected, rules.cache):
         target.prepare(config.root, allow_code=rules.allow_code)
     pricing = Pricing(config.values.prices, config.values.providers, clock=clock)
-    ready = _make_ready(
-        _Plans(rules, selected, folder, config), pricing=pricing, clock=clock, note=watch.note
-    )
+    plans = _Plans(rules, selected, folder, config)
+    ready = _make_ready(plans, pricing=pricing, clock=clock, note=watch.note, stop=stop)
     budget, providers = ready.budget, ready.providers
-    say_where_keys_go(providers, watch)
-    with watch.asking(stop, record.left, clock) as progress:
+    with closing(ready), watch.asking(stop, record.left, clock) as progress:
+        say_where_keys_go(providers, watch)
         session = LiveSession(
             folder,
             suites,
@@ -98,6 +98,7 @@ def _ask(
                 progress=progress,
                 clock=clock,
                 stop=stop,
+                wrap=record.wrap,
             ),
             options=LiveOptions(
                 mode=rules.cache,
@@ -113,6 +114,7 @@ def _ask(
                 agents=ready.agents,
                 agents_at_once=_at_once(config),
                 keep=rules.keeps_builds,
+                lanes=rules.lanes,
             ),
         )
         with closing(session):
@@ -153,6 +155,12 @@ class _Ready(NamedTuple):
     budget: Budget | None
     providers: dict[str, OpenProvider]
     agents: dict[str, LiveTarget]
+    workers: OpenWorkers | None = None
+
+    def close(self) -> None:
+        """End the workers, if there are any."""
+        if self.workers is not None:
+            self.workers.close()
 
 
 def _at_once(config: Config) -> int:
@@ -162,7 +170,7 @@ def _at_once(config: Config) -> int:
 
 
 def _make_ready(
-    plans: _Plans, *, pricing: Pricing, clock: Clock, note: Callable[[str], None]
+    plans: _Plans, *, pricing: Pricing, clock: Clock, note: Callable[[str], None], stop: Stop
 ) -> _Ready:
     """The money, the providers and the targets that a plan needs, before anything is asked.
 
@@ -180,11 +188,26 @@ def _make_ready(
             planned = planned_calls(plans.folder, suite, rules.cache, wanted)
             calls += [one for one in planned if one.to_make]
     raise_all(problems)
+    asked = {(one.suite, one.model) for one in calls if is_target(one.model)}
+    if rules.workers is not None and calls:
+        from proctor.worker_opening import Asked, open_workers
+
+        budget = _budget(rules, calls, prices, unpriced)
+        names = {_provider_of(one.model) for one in calls if not is_target(one.model)}
+        workers = open_workers(
+            rules,
+            plans.selected,
+            Asked(names, asked),
+            config=plans.config,
+            budget=budget,
+            note=note,
+            stop=stop,
+        )
+        return _Ready(budget, workers.providers, workers.agents, workers)
     budget, providers = ready_to_ask(
         rules, calls, (prices, unpriced), config=plans.config, clock=clock
     )
     agents: dict[str, LiveTarget] = {}
-    asked = {(one.suite, one.model) for one in calls if is_target(one.model)}
     if asked:
         from proctor.agent_opening import open_agents
 
@@ -192,7 +215,7 @@ def _make_ready(
             plans.selected,
             asked,
             rules=rules,
-            access=_access(rules),
+            access=rules.access(),
             root=plans.config.root,
             note=note,
         )
@@ -237,17 +260,10 @@ def ready_to_ask(
             config.values.providers,
             root=config.root,
             clock=clock,
-            access=_access(rules),
+            access=rules.access(),
         )
     raise_all(problems)
     return budget, providers
-
-
-def _access(rules: AskingRules) -> Access:
-    hosts = HostRules.of(
-        rules.allow_hosts, allow_local=rules.allow_local, ports=rules.allow_local_ports
-    )
-    return Access(hosts, KeyRules.of(rules.allow_keys))
 
 
 def _budget(

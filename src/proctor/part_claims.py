@@ -59,7 +59,7 @@ class PartCounts:
         """What the part says of the suite, and what its rows give.
 
         Raises:
-            RunError: P6706 for a report of which the recordings cannot be told from its rows.
+            RunError: P6704 for a report of which the recordings cannot be told from its rows.
         """
         made = self._tally.finish()
         said = self._suite.claimed or made

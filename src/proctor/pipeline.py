@@ -177,9 +177,14 @@ def _ready_suite(
     subjects, problems = ready_subjects(definition, loading)
     is_whole = is_whole and not problems
     prompts = _unique_prompts(definition.subjects)
-    needs = subjects[0].needs if subjects else None
+    first = subjects[0] if subjects else None
     scan = _scan(definition, prompts, loading)
-    rules = SuiteRules(prompts, needs, target=definition.target)
+    rules = SuiteRules(
+        prompts,
+        None if first is None else first.needs,
+        target=definition.target,
+        build_needs=None if first is None else first.build_needs,
+    )
     dataset, found = _dataset(definition, rules, scan, loading)
     problems += found
     labels = None

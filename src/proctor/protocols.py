@@ -376,12 +376,16 @@ class JudgeCall(NamedTuple):
 
 
 class BuildCall(NamedTuple):
-    """The call that built something for a case: what it took, and whether it was made now."""
+    """The call that built something for a case: what it took, and whether it was made now.
+
+    `worst_cost_usd` is what it may have cost at most, for when its cost is not known.
+    """
 
     usage: Usage | None
     cost_usd: float | None
     asked: bool
     recording: str | None
+    worst_cost_usd: float | None = None
 
 
 class BuildPart(NamedTuple):

@@ -45,10 +45,12 @@ from proctor.run_folders import (
     private_folder,
 )
 from proctor.running.engine import GRACE_S, AskRow, Done, FinishedRow, LiveExecutor, LiveLoop, Row
+from proctor.running.lanes import ALL_LANES_DOWN
 from proctor.running.row import AskedRow, RowChecks
 from proctor.subjects import ReadySubject
 from proctor.target_protocols import LiveTarget
 from proctor.targets.prompt import PromptTarget
+from proctor.tracker_protocols import Span, SpanKind
 
 if TYPE_CHECKING:
     from proctor.agent_asking import AgentRows
@@ -83,6 +85,7 @@ class LiveOptions(Struct, frozen=True, kw_only=True):
         agents: The targets that are asked, by the names of their suites.
         agents_at_once: How many rows of a target are in flight at most.
         keep: Whether what targets build is left as it is.
+        lanes: The backends of targets, instead of those that suites name.
     """
 
     mode: CacheMode
@@ -93,6 +96,7 @@ class LiveOptions(Struct, frozen=True, kw_only=True):
     agents: Mapping[str, LiveTarget] = {}
     agents_at_once: int = 16
     keep: bool = False
+    lanes: Sequence[str] = ()
 
 
 class LiveSession:
@@ -128,6 +132,7 @@ class LiveSession:
         self._kept: dict[str, Kept] = {}
         self._running: Generator[Any, None, None] | None = None
         self._agents: AgentRows | None = None
+        self._is_cut_off = False
         with ExitStack() as held:
             cassettes = {} if options.mode is CacheMode.OFF else self._take_over(suites, held)
             resumed = options.resumed
@@ -175,7 +180,7 @@ class LiveSession:
         checks = RowChecks(subject.checks, timed_out)
         if isinstance(subject.target, PromptTarget):
             source = _Asking(self._desk, subject.target, kept, self._means)
-            run_row = _asked_rows(subject, source, checks)
+            run_row = _asked_rows(subject, source, checks, suite)
             concurrency = 1 if subject.is_exclusive else limits.concurrency
             yield from self._finished(suite, subject, rows, run_row, concurrency)
             return
@@ -189,7 +194,9 @@ class LiveSession:
             calls=calls,
             checks=checks,
             means=self._means,
-            options=AgentOptions(timeout_s=limits.timeout_s, keep=options.keep),
+            options=AgentOptions(
+                timeout_s=limits.timeout_s, keep=options.keep, lanes=options.lanes, suite=suite
+            ),
         )
         planned = list(rows)
         agents.expect(planned)
@@ -208,7 +215,10 @@ class LiveSession:
 
         async def finish(row: PlannedRow) -> RanRow:
             ran = await run_row(row)
-            if on_finished is not None:
+            if ran.result.error is not None and ran.result.error.code == ALL_LANES_DOWN:
+                # It was not tried, so whoever goes on with the run has it still before them.
+                self._is_cut_off = True
+            elif on_finished is not None:
                 on_finished(suite, subject, ran)
             self._means.progress.row_done(ran.result.outcome)
             return ran
@@ -278,7 +288,7 @@ class LiveSession:
                     received = dict(read_log(kept.log.path))
                     if received:
                         rewrite_cassette(self._folder, name, new=received)
-                    if received and not self.is_whole:
+                    if received and (self._is_cut_off or not self.is_whole):
                         recordings = [sha256_hex(line.raw) for line in received.values()]
                         note_received(kept.log.path, recordings)
                 except ProctorError as problem:
@@ -314,14 +324,16 @@ class LiveSession:
 
 
 def _asked_rows(
-    subject: ReadySubject, source: _Asking, checks: RowChecks
+    subject: ReadySubject, source: _Asking, checks: RowChecks, suite: str
 ) -> Callable[[PlannedRow], Awaitable[RanRow]]:
     """What runs the rows of a prompt on a model."""
     assert isinstance(subject.target, PromptTarget)  # noqa: S101 - the caller has looked
     asked_row = AskedRow(subject.target, source, checks)
+    asked, wrap = subject.target.subject, source.wrap
 
     async def run_row(row: PlannedRow) -> RanRow:
-        result = await asked_row(row)
+        span = Span(kind=SpanKind.SCENARIO, subject=asked, suite=suite, row=row)
+        result = await wrap(span, None, lambda: asked_row(row))
         return RanRow(row, result, source.was_asked(row), checks.judge_calls(row))
 
     return run_row
@@ -345,6 +357,7 @@ class _Asking(JudgingCalls):
         means: Means,
     ) -> None:
         super().__init__(desk, kept, means)
+        self.wrap = means.wrap
         self._target = target
         self._keys = answer_keys(target.subject)
         self._asked: set[RowKey] = set()

@@ -9,13 +9,15 @@ from proctor.canonical import digest
 from proctor.errors import ProctorError
 from proctor.protocols import BuildCall, BuildPart, PlannedRow, RanRow
 from proctor.recorded import Replay
-from proctor.records import BUILD_ONLY, Answered, Call, RowResult
+from proctor.records import Answered, Call, RowResult
 from proctor.running.build_grades import (
     BuildGrading,
     FailedBuild,
     graded,
     is_first_of_build,
+    is_of_build_alone,
     with_build,
+    with_build_checks,
     without_build,
 )
 from proctor.running.row import RowChecks, call_of, reply_of
@@ -92,14 +94,14 @@ class ReplayedAgentRows:
             return failed.row(row), part
         grading = self._grading(row, built) if is_first_of_build(row) else None
         part = None if grading is None else grading.part(asked=False)
-        if row.scenario is not None and row.scenario.name == BUILD_ONLY:
+        if is_of_build_alone(row):
             assert grading is not None  # noqa: S101 - it is asked what was built
             return grading.row(row), part
         of_build = [] if grading is None else grading.checks
         try:
             answered = self._answer(row)
         except ProctorError as error:
-            return self._checks.spoiled(error, row), part
+            return with_build_checks(self._checks.spoiled(error, row), of_build), part
         shown = with_build(answered, built)
         (result,) = self._checks.rows([shown], [row])
         return graded(result, answered.answer, of_build), part
@@ -111,8 +113,7 @@ class ReplayedAgentRows:
         if grades is None:
             return None
         if built is None or source is None:
-            is_alone = row.scenario is not None and row.scenario.name == BUILD_ONLY
-            if source is not None and (is_alone or grades.are_asked_of(whole)):
+            if source is not None and (is_of_build_alone(row) or grades.are_asked_of(whole)):
                 raise source.no_build(self._build_call(row))
             return None
         grading = grades.begin(built, whole, row.repeat)

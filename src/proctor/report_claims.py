@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from proctor.aggregating import AT_WORST, NO_PRICE, JudgeFacts
+from proctor.case_results import UNSEEN
 from proctor.records import (
     Json,
     JsonObject,
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 COST_WARNING = re.compile(rf"(\d+) calls? had ({NO_PRICE}|{AT_WORST})")
 """What a suite says of calls whose cost is not known."""
+
+_UNSEEN_WARNING = re.compile(rf"\d+ expectations? {re.escape(UNSEEN)}")
 
 _LIMITS = {
     "passRate": "pass_rate",
@@ -109,7 +112,13 @@ def limits_of(claimed: SuiteReport) -> Thresholds:
 
 def base_warnings(warnings: Sequence[Warn]) -> list[Warn]:
     """The warnings of a suite that were known before its first row."""
-    return [one for one in warnings if not COST_WARNING.fullmatch(one.message)]
+    counted = without_unseen(warnings)
+    return [one for one in counted if not COST_WARNING.fullmatch(one.message)]
+
+
+def without_unseen(warnings: Iterable[Warn]) -> list[Warn]:
+    """The warnings of a suite but for that on its expectations, which follows from its cases."""
+    return [one for one in warnings if not _UNSEEN_WARNING.fullmatch(one.message)]
 
 
 def as_counted(row: RowResult) -> RowResult:

@@ -23,6 +23,7 @@ from proctor.errors import ReportError
 from proctor.outcomes import BUILD_FAILURES, row_outcome, worst_outcome
 from proctor.records import (
     BUILD_ONLY,
+    EXPECTATIONS,
     MAX_REPEATS,
     CacheReport,
     CaseResult,
@@ -39,7 +40,13 @@ from proctor.records import (
     Thresholds,
     encode_json,
 )
-from proctor.report_claims import agreement_of, as_counted, judge_facts_of, limits_of
+from proctor.report_claims import (
+    agreement_of,
+    as_counted,
+    judge_facts_of,
+    limits_of,
+    without_unseen,
+)
 from proctor.verdicts import (
     agreement_thresholds,
     at_k_thresholds,
@@ -158,7 +165,7 @@ class _SuiteProof:
             assertion_ids=ids,
             thresholds=Thresholds(),
             judge=judge_facts_of(claimed.judge),
-            warnings=claimed.warnings,
+            warnings=without_unseen(claimed.warnings),
             mode=claimed.cache.mode,
         )
         self._tally = SuiteTally(facts)
@@ -247,6 +254,8 @@ class _SubjectProof:
         outcome = rows[0].outcome if len(rows) == 1 else case_outcome(rows)
         if case.outcome is not outcome:
             return f"is {case.outcome.value}, its rows give {outcome.value}"
+        if case.expectations and EXPECTATIONS not in self._checks:
+            return "has expectations that `checks` does not count"
         units = case_units(rows, case.expectations)
         self._tally.add_units(case)
         if case.units != units:

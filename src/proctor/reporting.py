@@ -182,7 +182,11 @@ def without_content(entry: CaseResult) -> CaseResult:
         replace(row, answer=None, checks=[_bare(check) for check in row.checks])
         for row in entry.rows
     ]
-    return replace(entry, inputs=None, expected=None, rows=rows)
+    expectations = [
+        replace(one, votes=[replace(vote, reason=None) for vote in one.votes])
+        for one in entry.expectations
+    ]
+    return replace(entry, inputs=None, expected=None, rows=rows, expectations=expectations)
 
 
 def _bare(check: Check) -> Check:

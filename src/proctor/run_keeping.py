@@ -22,6 +22,7 @@ from proctor.run_folders import RunFolder, find_run, run_of_id
 from proctor.run_parts import open_part
 from proctor.safe_io import make_named_folder, write_whole
 from proctor.subjects import ReadySubject
+from proctor.tracker_protocols import Wrap, unwrapped
 
 REPORT = "report.json"
 COMMENT = "comment.md"
@@ -86,6 +87,7 @@ class RunRecord:
         shards = None if self._place is None else ShardPlace(**self._place)
         self._facts = replace(facts, shards=shards)
         self._folder = keeping.folder
+        self._tracker = keeping.tracker
         self._note = note
         self._keeper = RowKeeper(config, selected)
         self._journal: Journal | None = None
@@ -119,6 +121,11 @@ class RunRecord:
             return {}
         return {one.suite: journal.recordings_asked_for(one.suite) for one in journal.head.suites}
 
+    @property
+    def wrap(self) -> Wrap:
+        """Notes what takes time, for whoever follows the run."""
+        return unwrapped if self._tracker is None else self._tracker.wrap
+
     def begin(self, run: RunFolder | None = None) -> None:
         """Begin the journal, unless the run goes on with one.
 
@@ -141,9 +148,11 @@ class RunRecord:
         self._journal = Journal.create(self._folder, head, note=self._note)
 
     def keep(self, suite: str, subject: ReadySubject, ran: RanRow) -> None:
-        """Keep a row that has just finished."""
+        """Keep a row that has just finished, and tell whoever follows the run."""
         if self._journal is not None:
             self._keeper.keep(self._journal, suite, subject, ran)
+        if self._tracker is not None:
+            self._tracker.finished(suite, subject.target.subject, ran)
 
     def evaluate(self, session: Session, *, keep: bool = False) -> RunReport:
         """Run the rows that have not been kept, and write the report of all of them.

@@ -123,10 +123,12 @@ class JournalPart:
         self.name = name
         self.project = head.project
         self.version = head.tool.version
-        self.shards = head.shards
+        self.shards: ShardPlace | None = head.shards
         self.answers = head.answers
         self.lacks_something = False
-        self.suites = [PartSuite(_facts(one, head.mode), one.subjects) for one in head.suites]
+        self.suites: Sequence[PartSuite] = [
+            PartSuite(_facts(one, head.mode), one.subjects) for one in head.suites
+        ]
         self._journal = journal
 
     def cases(self, suite: int, subject: int) -> Iterator[PartCase]:
@@ -226,7 +228,7 @@ class ReportPart:
         self.shards = shards
         self.answers = True
         self.lacks_something = head.partial and shards is None
-        self.suites = [_claimed_suite(suite) for suite in head.suites]
+        self.suites: Sequence[PartSuite] = [_claimed_suite(suite) for suite in head.suites]
         self._report = report
 
     def cases(self, suite: int, subject: int) -> Iterator[PartCase]:

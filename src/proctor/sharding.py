@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from heapq import heapify, heapreplace
 from pathlib import Path
-from statistics import fmean, median
 from typing import Self
 
 import msgspec
@@ -59,6 +58,9 @@ class Shard(Struct, frozen=True, kw_only=True):
         The longest goes first, each to the shard that has least so far. A case of which nothing is
         known takes as long as the median of the others.
         """
+        # Only who splits a run needs it, and it takes long to load.
+        from statistics import median
+
         cases = set(ids)
         known = [self.seconds[case] for case in cases if case in self.seconds]
         usual = median(known) if known else 1.0
@@ -135,5 +137,7 @@ class CaseTimes:
 
     def render(self) -> bytes:
         """The seconds of each case as JSON, sorted by its id."""
+        from statistics import fmean
+
         means = {id_: round(fmean(self._seconds[id_]), 3) for id_ in sorted(self._seconds)}
         return msgspec.json.format(encode_json(means), indent=2) + b"\n"

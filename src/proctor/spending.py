@@ -85,7 +85,13 @@ def planned_calls(
         calls = (
             call
             for subject in selected.subjects
-            for call in subject_calls(subject, selected.suite.dataset, selected.plan, find)
+            for call in subject_calls(
+                subject,
+                selected.suite.dataset,
+                selected.plan,
+                find,
+                asks=mode is CacheMode.RECORD,
+            )
         )
         yield from count_calls(selected.name, calls, cassette, mode, prices)
 
@@ -146,7 +152,7 @@ class _Count:
         is_new = call.key is None or call.key not in self._keys
         if is_new:
             self.calls += 1
-            is_recorded = call.key is not None and call.key in cassette
+            is_recorded = call.key is not None and not call.is_anew and call.key in cassette
             self.recorded += is_recorded
             if call.key is not None:
                 self._keys.add(call.key)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,7 +17,7 @@ from proctor.loading.scope import SuiteScope
 from proctor.loading.suites import SuiteDefinition
 from proctor.protocols import JudgedAssertion
 from proctor.providers.params import unsendable
-from proctor.records import Case, LoadedAssertion, Subject
+from proctor.records import EXPECTATIONS, Case, LoadedAssertion, Subject
 from proctor.registry import assertion_kinds
 from proctor.running.build_grades import BuildGrades
 from proctor.targets.agent import AgentTarget
@@ -36,6 +36,7 @@ class ReadySubject(Struct, frozen=True):
         builds: What is asked of what it builds; None for a prompt, which builds nothing.
         is_exclusive: Whether its rows are run one at a time.
         root: The project's folder.
+        names_rubric: Whether the suite says who judges expectations, even if that cannot be used.
     """
 
     target: PromptTarget | AgentTarget
@@ -43,6 +44,12 @@ class ReadySubject(Struct, frozen=True):
     builds: BuildGrades | None = None
     is_exclusive: bool = False
     root: Path = Path()
+    names_rubric: bool = False
+
+    @property
+    def is_sure_to_build(self) -> bool:
+        """Whether a target must have something to build, because something is asked of that."""
+        return self.builds is not None and self.builds.are_asked
 
     @property
     def judged(self) -> Sequence[JudgedAssertion]:
@@ -51,36 +58,39 @@ class ReadySubject(Struct, frozen=True):
         return self.checks.judged if judge is None else [*self.checks.judged, judge]
 
     def needs(self, case: Case) -> Iterator[tuple[str, str]]:
-        """The id of each assertion that cannot be asked about a case, and a sentence why.
+        """The id of each assertion that cannot be asked about an answer, and a sentence why.
 
-        Of a case with scenarios it says nothing but what is wrong with its expectations: each
-        scenario is a case of its own for that.
+        Args:
+            case: The case as it is answered: as one of its scenarios has it, if it has any.
         """
-        if case.expectations:
-            yield from self._expects(case)
-        elif not case.scenarios:
-            yield from self.checks.needs(case)
+        yield from self.checks.needs(case)
 
-    def _expects(self, case: Case) -> Iterator[tuple[str, str]]:
+    def build_needs(self, case: Case) -> Iterator[str]:
+        """Everything that cannot be asked about what is built for a case, as sentences."""
+        if self.builds is not None and self.builds.checks is not None:
+            for id_, sentence in self.builds.checks.needs(case):
+                yield f"the assertion `{id_}` cannot be asked about its build: {sentence}"
+        if case.expectations:
+            why = self._expects(case)
+            if why is not None:
+                yield f"its `expectations` cannot be judged: {why}"
+
+    def _expects(self, case: Case) -> str | None:
+        """Why what is expected of a build cannot be judged; None when it can."""
         if self.builds is None:
-            yield EXPECTATIONS, "only what a target builds can be judged by `expectations`"
-        elif self.builds.judge is None:
-            yield EXPECTATIONS, "the suite names no rubric: write `expectations: {rubric: ...}`"
-        else:
-            for text in case.expectations:
-                sentence = self.builds.judge.needs(case.stating(text))
-                if sentence is not None:
-                    yield EXPECTATIONS, sentence
+            return "only a `target` in Python builds something that they could be about"
+        judge = self.builds.judge
+        if judge is None:
+            missing = "the suite names no rubric for them; write `expectations: {rubric: ...}`"
+            return None if self.names_rubric else missing
+        sentences = (judge.needs(case.stating(text)) for text in case.expectations)
+        return next((sentence for sentence in sentences if sentence is not None), None)
 
     def prepare(self) -> Iterator[tuple[str, ProctorError]]:
         """Get the assertions ready; the id of each that cannot, and why."""
         yield from self.checks.prepare()
         if self.builds is not None and self.builds.checks is not None:
             yield from self.builds.checks.prepare()
-
-
-EXPECTATIONS: Final = "expectations"
-"""What stands for the id of an assertion where statements about a build are meant."""
 
 
 class Loading(NamedTuple):
@@ -123,16 +133,41 @@ def _ready_target(
     checks, problems = _compile(definition.assertions, scope)
     of_builds, found = _compile(definition.build_assertions, scope)
     problems += found
-    problems += _judged_builds(of_builds, definition)
+    problems += [*_judged_builds(of_builds, definition), *_taken_ids(definition)]
     judge = None
     if definition.expectations is not None:
         judge, found = _expectations(definition, scope)
         problems += found
     target = AgentTarget(loaded)
-    grades = BuildGrades(of_builds if definition.build_assertions else None, judge)
-    subject = ReadySubject(target, checks, grades, definition.exclusive, loading.config.root)
+    problems += _built_by_nobody(target, definition)
+    grades = None
+    if target.may_build:
+        grades = BuildGrades(of_builds if definition.build_assertions else None, judge)
+    subject = ReadySubject(
+        target,
+        checks,
+        grades,
+        definition.exclusive,
+        loading.config.root,
+        names_rubric=definition.expectations is not None,
+    )
     problems += _unsendable([], subject.judged, definition, loading)
     return [subject], problems
+
+
+def _built_by_nobody(target: AgentTarget, definition: SuiteDefinition) -> Iterator[ProctorError]:
+    if target.may_build or target.kind == "outputs":
+        return
+    asked = [("buildAssertions", one.where) for one in definition.build_assertions[:1]]
+    if definition.expectations is not None:
+        asked.append((EXPECTATIONS, definition.expectations.where))
+    for key, where in asked:
+        yield SuiteError(
+            f"`{key}` are of what a target builds, and `{target.subject.id}` builds nothing",
+            code="P6201",
+            hint=f"leave `{key}` out, or name a `python` target that has a `build`",
+            where=where,
+        )
 
 
 def _judged_builds(checks: CheckSet, definition: SuiteDefinition) -> Iterator[ProctorError]:
@@ -144,6 +179,18 @@ def _judged_builds(checks: CheckSet, definition: SuiteDefinition) -> Iterator[Pr
             hint="write the statement among the `expectations` of a case",
             where=where[one.spec.id],
         )
+
+
+def _taken_ids(definition: SuiteDefinition) -> Iterator[ProctorError]:
+    for one in definition.all_assertions if definition.expectations is not None else ():
+        if one.spec.id == EXPECTATIONS:
+            yield SuiteError(
+                f"an assertion has the id `{EXPECTATIONS}`, under which a report counts those of "
+                "the cases",
+                code="P6201",
+                hint="give the assertion another id",
+                where=one.where,
+            )
 
 
 def _expectations(

@@ -103,7 +103,7 @@ def test_what_the_example_cost_is_what_its_report_says():
     (found,) = json.loads(cost("reports/baseline.json", "--format", "json").out)["reports"]
     (subject,) = found["subjects"]
     assert (subject["answers"], subject["judges"], subject["unknown"]) == (0.003424, 0.01647, 0)
-    assert (subject["rows"], subject["green"]) == (5, 1)
+    assert (subject["builds"], subject["green"]) == (5, 1)
     assert subject["mean"] == pytest.approx(0.003424 / 5)
     assert subject["per_green"] == pytest.approx(0.003424 + 0.01647)
     assert subject["tokens"] == {"input": 1704, "output": 344, "cached": 0, "unknown": 0}
@@ -134,7 +134,7 @@ def test_mean_and_median_are_over_rows_of_known_cost_and_unknown_is_a_dash(proje
     project.proctor("run", "--format", "json", "--out", "report.json")
     (found,) = project.proctor("cost", "report.json", "--format", "json").report["reports"]
     (subject,) = found["subjects"]
-    assert (subject["rows"], subject["unknown"], subject["judges"]) == (3, 1, 0)
+    assert (subject["builds"], subject["unknown"], subject["judges"]) == (3, 1, 0)
     assert (subject["mean"], subject["median"]) == (pytest.approx(0.003), 0.002)
     assert (subject["green"], subject["per_green"]) == (1, None)
     row = project.proctor("cost", "report.json").text.splitlines()[1].split()

@@ -68,6 +68,7 @@ class TestFinding:
             "project": "proctor.toml",
             "evals": "default",
             "prompts": "default",
+            "langsmith_url": "default",
             "max_cases": "default",
             "concurrency": "default",
             "providers": "default",

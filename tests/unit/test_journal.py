@@ -104,12 +104,12 @@ class TestRowsThatAreKept:
         assert ["facts" in line for line in lines] == [True, False, False]
         assert json.loads(lines[0])["facts"]["tags"] == ["t"]
 
-    def test_of_a_row_that_is_there_twice_the_first_counts(self, tmp_path, head):
+    def test_of_a_row_that_is_there_twice_the_last_counts(self, tmp_path, head):
         with closing(Journal.create(tmp_path, head)) as journal:
             journal.add("quiz", SUBJECT, row(asked=False))
             journal.add("quiz", SUBJECT, row(asked=True))
             assert len(journal) == 1
-            assert journal.done("quiz", SUBJECT)[0, None, 1].asked is False
+            assert journal.done("quiz", SUBJECT)[0, None, 1].asked is True
 
     def test_a_lone_surrogate_is_kept(self, tmp_path, head):
         planned = PlannedRow(0, Case("case-0", {"question": "\ud800"}), 1)

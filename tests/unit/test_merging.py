@@ -6,6 +6,8 @@ from contextlib import closing
 
 import pytest
 
+from agent_support import Agent, AgentProject, right
+from agent_support import case as agent_case
 from journal_support import ask, lines_of, merged, newest, recovered, replayed
 from judged_support import FAIL, OF_JUDGES, PASS
 from labelled_support import LabelledProject, label
@@ -386,3 +388,31 @@ def test_the_newest_run_is_recovered_with_its_builds_and_votes_counted(tmp_path)
     assert recovered(newest(project)) == report
     with pytest.raises(RunError):
         recovered(tmp_path)
+
+
+def test_shards_of_an_agent_are_merged_from_journals_alone(tmp_path):
+    project = AgentProject(tmp_path / "project")
+    project.cases(
+        *(
+            agent_case(name, *"abc"[: n % 4], expectations=["It is."][: n % 2])
+            for n, name in enumerate(NAMES)
+        )
+    )
+    project.agent_suite(repeats=2, thresholds={"passAtK": {"k": 2, "min": 0.5}})
+    flaky = Agent(
+        answer=lambda case, scenario, artifact, repeat: (
+            "wrong" if repeat == 1 and case.id.endswith("3") else right(case, scenario, None, 0)
+        )
+    )
+    live = ask(project, lambda request, call: PASS, agent=flaky)
+    assert recovered(newest(project)) == live
+    whole = replayed(project, folder=tmp_path / "whole")
+    folders = [tmp_path / f"shard-{number}" for number in (1, 2, 3)]
+    for number, folder in enumerate(folders, 1):
+        part = replayed(project, folder=folder, shard=f"{number}/3")
+        folder.with_suffix(".json").write_bytes(part)
+    assert merged(*folders) == whole
+    with pytest.raises(RunError) as caught:
+        merged(*(folder.with_suffix(".json") for folder in folders))
+    assert caught.value.code == "P6704"
+    assert "does not hold all that was built" in caught.value.message

@@ -5,6 +5,8 @@ import random
 
 import pytest
 
+from agent_support import Agent, AgentProject
+from agent_support import case as agent_case
 from journal_support import ask, newest, recovered
 from judged_support import FAIL, OF_JUDGES, PASS
 from labelled_support import LabelledProject, label
@@ -56,7 +58,10 @@ class Killed:
         kept = self.journal[:cut].splitlines(keepends=True)[1:]
         self.rows = [json.loads(line) for line in kept if line.endswith(b"\n")]
         needed = {row["row"]["recording"] for row in self.rows}
-        needed |= {call["recording"] for row in self.rows for call in row["judge_calls"]}
+        for row in self.rows:
+            build = row.get("build") or {"call": None, "judge_calls": []}
+            calls = [*row["judge_calls"], *build["judge_calls"], build["call"] or {}]
+            needed |= {call.get("recording") for call in calls}
         digests = [sha256_hex(line[:-1]) for line in self.log]
         first = max((n for n, one in enumerate(digests, 1) if one in needed), default=0)
         self.received = rng.randint(first, min(len(self.log), first + self.concurrency))
@@ -154,6 +159,33 @@ def goes_on(tmp_path, kind, mode, seed, cases):
         assert len(calls.made) == len(killed.log) - killed.received
     assert left.files().get("evals/cassettes/quiz.jsonl") == killed.cassette
     assert ask(left, never, keeping=AGAIN, mode=mode) == killed.whole
+
+
+def of_an_agent(root):
+    """Builds with scenarios, statements and checks of them, for cases of different shapes."""
+    project = AgentProject(root)
+    cases = [
+        agent_case(f"case-{n:03}", *("abc"[: n % 4]), expectations=["It is."][: n % 2])
+        for n in range(9)
+    ]
+    project.cases(*cases)
+    project.agent_suite(repeats=2)
+    return project
+
+
+@pytest.mark.parametrize("mode", ["record", "refresh"])
+@pytest.mark.parametrize("seed", range(6))
+def test_an_agent_that_was_killed_builds_again_what_it_had_begun(tmp_path, seed, mode):
+    project = of_an_agent(tmp_path / "whole")
+    killed = Killed(project, lambda request, call: PASS, mode=mode, agent=Agent())
+    left = killed.copy(tmp_path / "killed", random.Random(seed))  # noqa: S311 - seeded
+    recovered(newest(left))
+    options = {"keeping": AGAIN, "mode": mode, "agent": (agent := Agent())}
+    assert ask(left, lambda request, call: PASS, **options) == killed.whole
+    assert left.files()["evals/cassettes/quiz.jsonl"] == killed.cassette
+    assert len(agent.noted("build")) <= 18
+    assert ask(left, never, keeping=AGAIN, mode=mode, agent=Agent()) == killed.whole
+    assert recovered(newest(left)) == killed.whole
 
 
 def never(request, call):

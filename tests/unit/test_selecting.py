@@ -19,9 +19,7 @@ CASES = [
     Case("[odd]*", {}),
 ]
 
-ANSWER_ON_TINY = SimpleNamespace(
-    model=SimpleNamespace(ref="local/tiny"), prompt_id="answer"
-)
+ANSWER_ON_TINY = SimpleNamespace(model=SimpleNamespace(ref="local/tiny"), prompt_id="answer")
 
 
 class Dataset:

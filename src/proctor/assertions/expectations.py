@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from proctor.assertions.judge import LlmJudge, LlmJudgeSpec
 from proctor.judging.questions import JudgeQuestion
 from proctor.protocols import JudgedAssertion, Scope
-from proctor.records import Answered, CallKind, Case, Check
+from proctor.records import EXPECTATIONS, Answered, CallKind, Case, Check
 
 
 class ExpectationJudge(LlmJudge):
@@ -33,5 +33,5 @@ def compile_expectations(rubric: str, scope: Scope) -> JudgedAssertion:
     Raises:
         ProctorError: As for an assertion of the kind `llm-judge`.
     """
-    spec = LlmJudgeSpec(id="expectations", kind="llm-judge", rubric=rubric)
+    spec = LlmJudgeSpec(id=EXPECTATIONS, kind="llm-judge", rubric=rubric)
     return cast("JudgedAssertion", ExpectationJudge.compile(spec, scope))

@@ -87,26 +87,7 @@ _ALLOW_CODE = click.option(
     is_flag=True,
     help="Let code run: assertions of kind `python`, targets, plugins that yield cases.",
 )
-_OPTIONS = (
-    click.option(
-        "--cache",
-        type=click.Choice([mode.value for mode in CacheMode]),
-        default=CacheMode.REPLAY.value,
-        show_default=True,
-        help="Where answers come from: recordings only; recordings, asking for what is missing; "
-        "asking for everything and recording it; asking and recording nothing.",
-    ),
-    click.option(
-        "--cassettes", metavar="DIR", type=FILE, help="Use the recordings of another folder."
-    ),
-    click.option("--dry-run", is_flag=True, help="Say what would be asked, and ask nothing."),
-    click.option(
-        "--max-cost",
-        metavar="USD",
-        type=click.FloatRange(0, 1_000_000),
-        callback=_finite,
-        help="What asking may cost at most. Nothing is asked when the plan could cost more.",
-    ),
+_HOST_OPTIONS = (
     click.option(
         "--allow-host",
         metavar="H[:PORT]",
@@ -127,6 +108,28 @@ _OPTIONS = (
         multiple=True,
         help="Let the key in this variable go to this host.",
     ),
+)
+_OPTIONS = (
+    click.option(
+        "--cache",
+        type=click.Choice([mode.value for mode in CacheMode]),
+        default=CacheMode.REPLAY.value,
+        show_default=True,
+        help="Where answers come from: recordings only; recordings, asking for what is missing; "
+        "asking for everything and recording it; asking and recording nothing.",
+    ),
+    click.option(
+        "--cassettes", metavar="DIR", type=FILE, help="Use the recordings of another folder."
+    ),
+    click.option("--dry-run", is_flag=True, help="Say what would be asked, and ask nothing."),
+    click.option(
+        "--max-cost",
+        metavar="USD",
+        type=click.FloatRange(0, 1_000_000),
+        callback=_finite,
+        help="What asking may cost at most. Nothing is asked when the plan could cost more.",
+    ),
+    *_HOST_OPTIONS,
     click.option(
         "--concurrency",
         metavar="N",
@@ -220,6 +223,13 @@ class CommandWatch:
 def asking_options(command: Command) -> Command:
     """Every option of `AskingOptions` but `--cwd`, in the order of the help."""
     for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def host_options(command: Command) -> Command:
+    """The options that open hosts, and let keys go to them."""
+    for option in reversed(_HOST_OPTIONS):
         command = option(command)
     return command
 

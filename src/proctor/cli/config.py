@@ -54,7 +54,11 @@ def command(format_: str, cwd: Path | None) -> int:
 def _values(config: Config) -> Iterator[tuple[str, Json, str]]:
     """Key, value and origin of everything that can be configured."""
     for key, value in msgspec.to_builtins(config.values).items():
-        yield key, _shown(value) if key == "providers" else value, config.origins[key]
+        if key == "providers":
+            value = _shown(value)
+        elif key == "langsmith_url":
+            value = _shown_url(value)
+        yield key, value, config.origins[key]
 
 
 def _shown(providers: Json) -> Json:
@@ -64,10 +68,14 @@ def _shown(providers: Json) -> Json:
         variable, url = provider["key_env"], provider["base_url"]
         if variable is not None and not is_key_variable(variable):
             variable = "[not the name of a variable]"
-        if url is not None and set(url) & set("@?#"):
-            url = "[a URL with a user name, a query or a fragment]"
-        shown[name] = {**provider, "key_env": variable, "base_url": url}
+        shown[name] = {**provider, "key_env": variable, "base_url": _shown_url(url)}
     return shown
+
+
+def _shown_url(url: str | None) -> str | None:
+    if url is not None and set(url) & set("@?#"):
+        return "[a URL with a user name, a query or a fragment]"
+    return url
 
 
 def _leaves(place: str, value: Json) -> Iterator[tuple[str, Json]]:

@@ -27,9 +27,12 @@ from proctor.targets.prompt import PromptTarget
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 _CONTINUES = {
-    CacheMode.RECORD: "what was received is stored; `--cache record` continues",
-    CacheMode.REFRESH: "what was received is stored; `--cache refresh` asks for everything again",
-    CacheMode.OFF: "what was received is not stored",
+    CacheMode.RECORD: "what was received is stored; `--cache record` continues, and with "
+    "`--resume` this run goes on",
+    CacheMode.REFRESH: "what was received is stored; with `--resume` this run goes on, and without "
+    "it everything is asked for again",
+    CacheMode.OFF: "what was received is not stored in the cassette; rows that had finished are "
+    "kept, and with `--resume` this run goes on",
 }
 
 
@@ -72,8 +75,12 @@ def show_plan(
         output.line(f"at most {money_text(math.fsum(known))} in all{more}")
 
 
+_USES = {CallKind.ANSWER: "row", CallKind.BUILD: "build"}
+"""What calls are made for, when not for a vote of a judge."""
+
+
 def _planned(calls: PlannedCalls, *, is_free: bool) -> str:
-    uses = counted(calls.uses, "row" if calls.kind is CallKind.ANSWER else "vote")
+    uses = counted(calls.uses, _USES.get(calls.kind, "vote"))
     line = (
         f"{calls.suite}  {calls.model}: {uses}, {counted(calls.recorded, 'call')} recorded, "
         f"{calls.calls - calls.recorded} not, {calls.to_make} to make"

@@ -37,6 +37,7 @@ COMMANDS = {
     "pairwise": "Compare the answers of two subjects pair by pair, by judges.",
     "plugins": "List the kinds of assertion there are, and who brings them.",
     "power": "Say how many rows it takes to find a drop of the pass rate.",
+    "publish": "Send a stored report to a tracker.",
     "recover": "Make a report of a run that was killed.",
     "report": "Render a stored report again.",
     "run": "Run suites and report what passed.",

@@ -17,9 +17,10 @@ from proctor.cli.outputs import check_named_folder, check_whole
 from proctor.cli.printing import keep_inputs
 from proctor.cli.project import cassette_folder, cwd_option, project_config
 from proctor.cli.run_options import RunOptions, run_options
-from proctor.cli.run_result import gated_tiers, judge_run, renderer, report_file, show
+from proctor.cli.run_result import RunResult, gated_tiers, judge_run, renderer, report_file, show
+from proctor.cli.tracking_options import followed_by
 from proctor.config import Config
-from proctor.errors import ExitCode, ReportError
+from proctor.errors import ExitCode, ProctorError, ReportError
 from proctor.evaluation import SelectedSuite, select
 from proctor.pipeline import Exam, load_exam
 from proctor.records import RenderOptions
@@ -30,6 +31,7 @@ from proctor.suite_runs import recorder_of
 
 if TYPE_CHECKING:
     from proctor.cli.baseline_comparison import Baseline
+    from proctor.tracking import Trackers
 
 EXAMPLES = """
 \b
@@ -62,9 +64,30 @@ def command(**given: Any) -> int:  # noqa: ANN401 - click hands over every optio
     output = Output()
     wanted = None if options.verify is None else read_report_bytes(options.path(options.verify))
     config = project_config(options.cwd, options.settings())
+    rules, tracking = options.rules(), options.tracking()
+    with followed_by(tracking, rules, config=config, note=output.note) as trackers:
+        result = _run(options, config, output, trackers)
+    if result is None:
+        return ExitCode.OK
+    show(result, options, output)
+    code = result.exit_code
+    if wanted is not None:
+        difference = _difference(result.report, wanted, str(options.verify))
+        if difference is not None:
+            output.problems(difference)
+            code = ExitCode.FAILED
+        else:
+            output.note(f"the report has the same bytes as {options.verify}")
+    return ExitCode.OK if options.exit_zero and code in (1, 3) else code
+
+
+def _run(
+    options: RunOptions, config: Config, output: Output, trackers: Trackers | None
+) -> RunResult | None:
+    """The report with what is asked of it; None when nothing is run."""
     selection = options.selection()
-    baseline = _baseline(options, config)
-    gates = gated_tiers(options, config.values.gates, has_baseline=baseline is not None)
+    baseline, lost = _baseline(options, config, trackers)
+    gates = gated_tiers(options, config.values.gates, has_baseline=baseline is not None, lost=lost)
     with closing(_load(options, config, output)) as exam:
         selected = select(exam, selection)
         folder = cassette_folder(config, options.cwd, options.cassettes)
@@ -72,7 +95,7 @@ def command(**given: Any) -> int:  # noqa: ANN401 - click hands over every optio
             from proctor.cli.live import dry_run
 
             dry_run(options, selected, folder=folder, config=config, output=output)
-            return ExitCode.OK
+            return None
         _check_outputs(options, exam, selected, folder)
         if baseline is not None:
             baseline.require_matches(selected)
@@ -84,23 +107,15 @@ def command(**given: Any) -> int:  # noqa: ANN401 - click hands over every optio
             output=output,
             answers=not options.no_answers,
             recorder=recorder_of(options.repeats, options.label),
-            keeping=options.keeping(),
+            keeping=options.keeping(trackers),
         )
+    if trackers is not None:
+        trackers.end(report)
     if options.store and options.cache == CacheMode.REPLAY.value:
         from proctor.stored_runs import store_replay
 
         store_replay(config.root, report, output.note)
-    result = judge_run(report, options, baseline, gates)
-    show(result, options, output)
-    code = result.exit_code
-    if wanted is not None:
-        difference = _difference(report, wanted, str(options.verify))
-        if difference is not None:
-            output.problems(difference)
-            code = ExitCode.FAILED
-        else:
-            output.note(f"the report has the same bytes as {options.verify}")
-    return ExitCode.OK if options.exit_zero and code in (1, 3) else code
+    return judge_run(report, options, baseline, gates, lost=lost)
 
 
 def _load(options: RunOptions, config: Config, output: Output) -> Exam:
@@ -116,16 +131,28 @@ def _load(options: RunOptions, config: Config, output: Output) -> Exam:
     return exam
 
 
-def _baseline(options: RunOptions, config: Config) -> Baseline | None:
-    if options.baseline is None:
-        return None
+def _baseline(
+    options: RunOptions, config: Config, trackers: Trackers | None
+) -> tuple[Baseline | None, ProctorError | None]:
+    """What the run is compared with, and why there is nothing although it should be."""
+    name = options.baseline
+    if options.baseline_prefix is not None and trackers is not None:
+        assert trackers.langsmith is not None  # noqa: S101 - the prefix is of its experiments
+        from proctor.tracking import baseline_there
+
+        found = baseline_there(trackers.langsmith, options.baseline_prefix, config)
+        if found is None:
+            return None, trackers.langsmith.fault
+        name = str(found)
+    if name is None:
+        return None, None
     from proctor.cli.baseline_comparison import open_baseline
 
     start = options.path(Path())
-    baseline = open_baseline(options.baseline, options.comparing, start=start, config=config)
+    baseline = open_baseline(name, options.comparing, start=start, config=config)
     if options.out is not None:
         keep_inputs(options.path(options.out), [baseline.path])
-    return baseline
+    return baseline, None
 
 
 def _check_outputs(

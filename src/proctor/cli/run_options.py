@@ -9,10 +9,11 @@ from typing import Any, TypeVar
 import click
 from msgspec.structs import replace
 
-from proctor.asking_rules import AskingRules
+from proctor.asking_rules import AskingRules, TrackingRules, WorkerRules
 from proctor.cassettes import CacheMode
 from proctor.cli.asking_options import FILE, AskingOptions
 from proctor.cli.comparing_options import comparing_options
+from proctor.cli.tracking_options import tracking_options
 from proctor.errors import UsageError
 from proctor.keeping import Keeping
 from proctor.loading.targets import parse_lanes
@@ -21,7 +22,9 @@ from proctor.report_comparing import ComparingOptions
 from proctor.report_files import cases_not_passed
 from proctor.selecting import Selection
 from proctor.sharding import Shard, read_timings
+from proctor.tracker_protocols import Tracker
 
+LOCAL, RAY = "local", "ray"
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -53,8 +56,15 @@ class RunOptions(AskingOptions, frozen=True, kw_only=True):
     output_dir: Path | None
     lane: tuple[str, ...]
     keep: bool
+    engine: str
+    address: str | None
     verify: Path | None
     baseline: str | None
+    driver: str
+    tracker_content: bool
+    baseline_prefix: str | None
+    otel: bool
+    otel_content: bool
     comparing: ComparingOptions
 
     def require_sense(self) -> None:
@@ -76,14 +86,50 @@ class RunOptions(AskingOptions, frozen=True, kw_only=True):
             )
         if self.timings is not None and self.shard is None:
             raise _senseless("`--timings` splits a run, and `--shard` does not say into how many")
-        unused = self.comparing.given() if self.baseline is None else []
+        self._require_tracking_sense()
+        is_compared = self.baseline is not None or self.baseline_prefix is not None
+        unused = [] if is_compared else self.comparing.given()
         if unused:
             raise _senseless(f"`{unused[0]}` compares, and nothing is named by `--baseline`")
         if self.verify is not None and self.cache != CacheMode.REPLAY.value:
             raise _senseless("`--verify` replays, so it does not go with a live `--cache`")
+        if self.engine == RAY and self.cache == CacheMode.REPLAY.value:
+            raise UsageError(
+                "`--engine ray` spreads calls, and a replay makes none",
+                code="P6002",
+                hint="leave it out, or give a live `--cache`",
+            )
+        if self.address is not None and self.engine != RAY:
+            raise _senseless("`--address` names a cluster, and `--engine` is not `ray`")
         for name, given in (("--filter", self.filter), ("--exclude", self.exclude)):
             if given is not None and not _listed(given):
                 raise _senseless(f"`{name}` names nothing")
+
+    def _require_tracking_sense(self) -> None:
+        if self.driver == "direct":
+            for name, given in (
+                ("--tracker-content", self.tracker_content),
+                ("--baseline-prefix", self.baseline_prefix is not None),
+            ):
+                if given:
+                    raise _senseless(f"`{name}` does nothing without `--driver langsmith`")
+        if self.otel_content and not self.otel:
+            raise _senseless("`--otel-content` does nothing without `--otel`")
+        if self.baseline is not None and self.baseline_prefix is not None:
+            raise _senseless("`--baseline` and `--baseline-prefix` name two baselines")
+        if self.dry_run and (self.otel or self.driver != "direct"):
+            raise _senseless(
+                "`--dry-run` runs nothing, so it does not go with `--driver` or `--otel`"
+            )
+
+    def tracking(self) -> TrackingRules:
+        """Who else is told of the run."""
+        return TrackingRules(
+            langsmith=self.driver == "langsmith",
+            content=self.tracker_content,
+            otel=self.otel,
+            otel_content=self.otel_content,
+        )
 
     def rules(self) -> AskingRules:
         """Where answers come from, and what asking for them may do.
@@ -92,7 +138,10 @@ class RunOptions(AskingOptions, frozen=True, kw_only=True):
             UsageError: P6002 for a lane that is no URL.
         """
         lanes = parse_lanes(self.lane)
-        return replace(super().rules(), lanes=lanes, keeps_builds=self.keep)
+        workers = None
+        if self.engine == RAY:
+            workers = WorkerRules(address=self.address, label=self.label)
+        return replace(super().rules(), lanes=lanes, keeps_builds=self.keep, workers=workers)
 
     @property
     def is_selection(self) -> bool:
@@ -101,8 +150,11 @@ class RunOptions(AskingOptions, frozen=True, kw_only=True):
         more = (self.filter, self.exclude, self.first, self.failed_in, self.shard)
         return any((*named, *more))
 
-    def keeping(self) -> Keeping:
+    def keeping(self, tracker: Tracker | None = None) -> Keeping:
         """What the run keeps besides its recordings.
+
+        Args:
+            tracker: Who else is told of its rows.
 
         Raises:
             UsageError: P6002 for what is no shard.
@@ -111,6 +163,7 @@ class RunOptions(AskingOptions, frozen=True, kw_only=True):
             folder=None if self.output_dir is None else self.path(self.output_dir),
             resume=self.resume,
             shard=self._shard({}),
+            tracker=tracker,
         )
 
     def _shard(self, seconds: Mapping[str, float]) -> Shard | None:
@@ -251,6 +304,18 @@ _OPTIONS = (
         help="Spread the rows of targets over these backends, instead of those that suites name.",
     ),
     click.option("--keep", is_flag=True, help="Leave what targets build as it is."),
+    click.option(
+        "--engine",
+        type=click.Choice([LOCAL, RAY]),
+        default=LOCAL,
+        show_default=True,
+        help="Who makes the calls of a live run: this process, or workers on a Ray cluster.",
+    ),
+    click.option(
+        "--address",
+        metavar="A",
+        help="The Ray cluster, as `ray://HOST:PORT`. Without it one is started on this machine.",
+    ),
     click.option("--exit-zero", is_flag=True, help="Exit with 0 where it would be 1 or 3."),
     click.option(
         "--verify",
@@ -264,6 +329,7 @@ _OPTIONS = (
         help="Compare with this JSON report, or with the baseline of this name.",
     ),
     comparing_options,
+    tracking_options,
 )
 
 

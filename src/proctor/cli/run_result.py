@@ -39,12 +39,14 @@ class RunResult(NamedTuple):
         baseline: What it is compared with.
         comparison: What came out of that; None without a baseline.
         gates: The gates of the tiers that were selected.
+        lost: Why there is no baseline although something hangs on one.
     """
 
     report: RunReport
     baseline: Baseline | None
     comparison: Comparison | None
     gates: Sequence[GateFinding]
+    lost: ProctorError | None = None
 
     @property
     def exit_code(self) -> int:
@@ -52,6 +54,8 @@ class RunResult(NamedTuple):
         codes = [ExitCode(self.report.head.exit_code), *(_CODES[gate.met] for gate in self.gates)]
         if self.comparison is not None:
             codes.append(ExitCode(self.comparison.exit_code))
+        if self.lost is not None:
+            codes.append(ExitCode.UNMEASURED)
         return max(codes, key=_WORST.index)
 
     def remarks(self) -> Iterator[Remark]:
@@ -83,6 +87,12 @@ class RunResult(NamedTuple):
             problem = comparison_problem(self.comparison)
             if problem is not None:
                 yield problem
+        if self.lost is not None:
+            yield ReportError(
+                f"there is nothing to compare with: {self.lost.message}",
+                code="P6906",
+                hint="name the report itself with `--baseline`, or run it again later",
+            )
         for gate in self.gates:
             if not gate.met:
                 yield ReportError(
@@ -93,16 +103,26 @@ class RunResult(NamedTuple):
 
 
 def gated_tiers(
-    options: RunOptions, gates: dict[str, GateConfig], *, has_baseline: bool
+    options: RunOptions,
+    gates: dict[str, GateConfig],
+    *,
+    has_baseline: bool,
+    lost: ProctorError | None = None,
 ) -> dict[str, GateConfig]:
     """The gates of the tiers that were selected.
+
+    Args:
+        options: What was given.
+        gates: Those of the project, by tier.
+        has_baseline: Whether there is one.
+        lost: Why there is none although it was asked for.
 
     Raises:
         UsageError: P6002 when one compares with a baseline and none is given.
     """
     chosen = {tier: gates[tier] for tier in dict.fromkeys(options.tier) if tier in gates}
     for tier, gate in chosen.items():
-        if gate.criterion == "no-regression" and not has_baseline:
+        if gate.criterion == "no-regression" and not has_baseline and lost is None:
             raise UsageError(
                 f"the gate of tier `{tier}` compares with a baseline, and none is given",
                 code="P6002",
@@ -116,8 +136,20 @@ def judge_run(
     options: RunOptions,
     baseline: Baseline | None,
     gates: dict[str, GateConfig],
+    *,
+    lost: ProctorError | None = None,
 ) -> RunResult:
-    """Compare a report with the baseline, and hold it against gates."""
+    """Compare a report with the baseline, and hold it against gates.
+
+    A tracker that could not say which report the baseline is fails nothing by that; but what was
+    to hang on the comparison cannot be told then.
+    """
+    needs_one = [tier for tier, gate in gates.items() if gate.criterion == "no-regression"]
+    if lost is not None:
+        gates = {tier: gate for tier, gate in gates.items() if tier not in needs_one}
+        asked = options.comparing
+        if not (needs_one or asked.fail_on_regression or asked.fail_on_missing):
+            lost = None
     comparison = None
     if baseline is not None:
         comparison = baseline.compare(report, is_selection=options.is_selection)
@@ -129,7 +161,7 @@ def judge_run(
         if baseline is not None and gate.criterion == "no-regression":
             of_tier = baseline.compare_tier(report, tier, gate)
         found.append(gate_finding(report, tier, gate, of_tier))
-    return RunResult(report, baseline, comparison, found)
+    return RunResult(report, baseline, comparison, found, lost)
 
 
 def show(result: RunResult, options: RunOptions, output: Output) -> None:

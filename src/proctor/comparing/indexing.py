@@ -102,7 +102,8 @@ class FactsReader:
 
     def _count(self, repeats: int, rows: list[RowResult]) -> UnitCount:
         evidence = [row for row in rows if row.outcome in _MEASURED and self._is_new(row)]
-        if len(evidence) > 1 and any(row.answer is None for row in evidence):
+        # A row that says what went wrong never had an answer.
+        if len(evidence) > 1 and any(row.answer is None and row.error is None for row in evidence):
             self.lacks_answers = True
         return _count(repeats, rows, evidence)
 

@@ -15,6 +15,8 @@ from proctor.templates import MissingValue, value_at
 
 Needs = Callable[[Case], Iterable[tuple[str, str]]]
 """Per assertion that a case gives too little for: its id and a sentence."""
+BuildNeeds = Callable[[Case], Iterable[str]]
+"""What cannot be asked about what is built for a case, as sentences."""
 
 
 class SuiteRules:
@@ -25,6 +27,7 @@ class SuiteRules:
         needs: What the assertions need of a case.
         target: What is under test instead of prompts. It takes any inputs, and must be given
             those that the template of its body uses.
+        build_needs: What is asked of what is built for a case, and needs something of that.
     """
 
     def __init__(
@@ -32,6 +35,7 @@ class SuiteRules:
         prompts: Sequence[LoadedPrompt],
         needs: Needs | None,
         target: LoadedTarget | None = None,
+        build_needs: BuildNeeds | None = None,
     ) -> None:
         self._contracts = [
             (loaded.prompt.inputs, _open_placeholders(loaded), _label(loaded, prompts))
@@ -39,6 +43,7 @@ class SuiteRules:
             if loaded.prompt.function is None
         ]
         self._needs = needs
+        self._build_needs = build_needs
         self._prompts = prompts
         how = None if target is None else target.how
         self._placeholders = how.placeholders if isinstance(how, HttpCall) else ()
@@ -66,7 +71,11 @@ class SuiteRules:
                 yield code, f"scenario `{scenario.name}`: {fault}"
         if not case.scenarios:
             yield from self._inputs(case)
-        yield from self._asked(case)
+            if not case.expectations:
+                yield from self._asked(case)
+        if self._build_needs is not None:
+            for sentence in self._build_needs(case):
+                yield "P6104", sentence
 
     def _inputs(self, case: Case) -> Iterator[tuple[str, str]]:
         for fields, placeholders, label in self._contracts:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 ANTHROPIC_HOST = "api.anthropic.com"
 OPENAI_HOST = "api.openai.com"
+LANGSMITH_HOST = "api.smith.langchain.com"
 OFFICIAL_HOSTS = {"anthropic": ANTHROPIC_HOST, "openai": OPENAI_HOST}
 """What is open for providers of a kind without a flag."""
 
@@ -119,8 +120,16 @@ class HostRules(Struct, frozen=True):
         raise_all(problems)
         return cls(frozenset(opened), allow_local, frozenset(ports))
 
-    def check(self, url: httpx2.URL, kind: str, *, where: str | None = None) -> None:
+    def check(
+        self, url: httpx2.URL, kind: str, *, where: str | None = None, sent: str = "prompts"
+    ) -> None:
         """Make sure that requests of a provider of this kind may go to a URL.
+
+        Args:
+            url: The URL.
+            kind: The kind. What is none of a provider has no host of its own.
+            where: What names the URL.
+            sent: What would be sent there, for the message.
 
         Raises:
             ProviderError: P6307 naming the flag that would open it.
@@ -135,7 +144,7 @@ class HostRules(Struct, frozen=True):
             if label == OFFICIAL_HOSTS.get(kind) or label in self.opened:
                 return
             what, flag = f"`{label}` is not open", f"--allow-host {label}"
-        raise _not_open(what, flag, "prompts", where)
+        raise _not_open(what, flag, sent, where)
 
     def check_target(self, url: httpx2.URL, *, where: str) -> None:
         """Make sure that what a suite asks of a target may go to a URL.
@@ -197,6 +206,23 @@ def open_target(name: str, text: str, rules: HostRules, *, where: str) -> Endpoi
     rules.check_target(url, where=where)
     host, port = _host_and_port(url)
     return Endpoint(provider=name, url=url, host=host, port=port, is_loopback=is_loopback(host))
+
+
+def open_tracker(text: str, rules: HostRules, *, where: str) -> Endpoint:
+    """The endpoint of a tracker, when the rules open it; no host is open to one by itself.
+
+    Args:
+        text: Its URL.
+        rules: What the command line opens.
+        where: What names it.
+
+    Raises:
+        ProviderError: P6307 for a URL that is refused or not open.
+    """
+    url = parse_url(text, where=where)
+    rules.check(url, "tracker", where=where, sent="results")
+    host, port = _host_and_port(url)
+    return Endpoint(provider=where, url=url, host=host, port=port, is_loopback=is_loopback(host))
 
 
 def _not_open(what: str, flag: str, sent: str, where: str | None) -> ProviderError:

@@ -13,14 +13,25 @@ from msgspec import Struct
 
 from proctor.config import is_key_variable
 from proctor.errors import ProctorError, ProviderError, UsageError, raise_all
-from proctor.providers.hosts import OFFICIAL_HOSTS, Endpoint, label_of, parse_address
+from proctor.providers.hosts import (
+    LANGSMITH_HOST,
+    OFFICIAL_HOSTS,
+    Endpoint,
+    label_of,
+    parse_address,
+)
 from proctor.scrubbing import SECRETS, SHORTEST
 
 KEY_VARIABLES = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 """The variable that a kind of provider has its key in."""
 
+LANGSMITH_KEY = "LANGSMITH_API_KEY"
+
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_OWN_HOSTS = {KEY_VARIABLES[kind]: host for kind, host in OFFICIAL_HOSTS.items()}
+_OWN_HOSTS = {
+    **{KEY_VARIABLES[kind]: host for kind, host in OFFICIAL_HOSTS.items()},
+    LANGSMITH_KEY: LANGSMITH_HOST,
+}
 
 
 class KeyRules(Struct, frozen=True):
@@ -88,11 +99,27 @@ def key_variable(kind: str, key_env: str | None, endpoint: Endpoint, rules: KeyR
         return key_env
     if endpoint.is_loopback:
         return None
-    raise ProviderError(
-        f"the key in `{key_env}` is not meant for `{endpoint.label}`",
+    raise _not_meant(key_env, endpoint, where)
+
+
+def tracker_key(endpoint: Endpoint, rules: KeyRules) -> str | None:
+    """The variable whose key goes with requests to a tracker, None for one on this machine.
+
+    Raises:
+        ProviderError: P6307 when it is not meant for this host.
+    """
+    if rules.allows(LANGSMITH_KEY, endpoint):
+        return LANGSMITH_KEY
+    if endpoint.is_loopback:
+        return None
+    raise _not_meant(LANGSMITH_KEY, endpoint, endpoint.provider)
+
+
+def _not_meant(name: str, endpoint: Endpoint, where: str) -> ProviderError:
+    return ProviderError(
+        f"the key in `{name}` is not meant for `{endpoint.label}`",
         code="P6307",
-        hint="if it may be sent there, add "
-        f"`--allow-key {key_env}={endpoint.label}` to the command",
+        hint=f"if it may be sent there, add `--allow-key {name}={endpoint.label}` to the command",
         where=where,
     )
 

@@ -38,7 +38,7 @@ class ScriptedAnswer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     tool_calls: list[ToolCall] = []
     finish: Finish = Finish.STOP
     usage: Usage | None = None
-    latency_ms: Annotated[float, Meta(ge=0, le=3_600_000)] = 0
+    latency_ms: Annotated[float, Meta(ge=0, le=3_600_000)] = 0.0
     fault: Annotated[int, Meta(ge=300, le=599)] | Literal["timeout", "reset", "hang"] | None = None
 
 

@@ -10,7 +10,7 @@ import inspect
 import logging
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
@@ -29,7 +29,7 @@ from proctor.records import JsonObject
 StructuredOutput = Literal["json_schema", "json_object", "tool", "none"]
 """How a provider is told the output contract; `none` leaves it to the prompt."""
 
-ENVIRONMENT = ("ANTHROPIC_", "OPENAI_", "AZURE_OPENAI_")
+ENVIRONMENT = ("ANTHROPIC_", "OPENAI_", "AZURE_OPENAI_", "LANGSMITH_", "LANGCHAIN_")
 """Beginnings of the names of variables that SDKs read."""
 
 NO_TIMEOUT_S = 86_400.0
@@ -53,7 +53,25 @@ class Connection(Struct, frozen=True, kw_only=True):
 
 
 def open_sdk(name: str, provider: str) -> ModuleType:
+    """Import the SDK of a provider, which may not be installed.
+
+    Raises:
+        ProviderError: P6301 when it is not installed.
+    """
+    # Without genai_prices nothing would check a price that a project claims.
+    return import_unseeing(name, ["genai_prices"], needed_by=f"the provider `{provider}`")
+
+
+def import_unseeing(
+    name: str, more: Sequence[str], *, needed_by: str, extra: str = "live"
+) -> ModuleType:
     """Import an SDK that may not be installed, blind to what the environment tells it.
+
+    Args:
+        name: Its module.
+        more: Modules that have to be there beside it, which are not imported.
+        needed_by: Who needs it, for the message.
+        extra: What installs it.
 
     Raises:
         ProviderError: P6301 when it is not installed.
@@ -62,14 +80,14 @@ def open_sdk(name: str, provider: str) -> ModuleType:
         with _unseen_environment():
             module = import_module(name)
             import_module("httpx2")
-        if find_spec("genai_prices") is None:
-            # Without it nothing would check a price that a project claims.
-            raise ModuleNotFoundError("No module named 'genai_prices'", name="genai_prices")
+        for other in more:
+            if find_spec(other) is None:
+                raise ModuleNotFoundError(f"No module named {other!r}", name=other)
     except ImportError as error:
         raise ProviderError(
-            f"the provider `{provider}` needs `{error.name or name}`, which is not installed",
+            f"{needed_by} needs `{error.name or name}`, which is not installed",
             code="P6301",
-            hint="install it with `pip install 'proctor[live]'`",
+            hint=f"install it with `pip install 'proctor[{extra}]'`",
         ) from error
     for logger in (name, "httpx2", "httpcore2"):
         logging.getLogger(logger).propagate = False

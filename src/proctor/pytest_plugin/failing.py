@@ -9,12 +9,12 @@ from proctor.pytest_plugin.evaluating import SuiteResult
 from proctor.python_api.wording import problem_lines
 from proctor.records import CaseResult, Outcome
 from proctor.rendering.escaping import terminal_line, terminal_text
+from proctor.rendering.threshold_wording import threshold_text
 from proctor.rendering.wording import (
     case_findings,
     finding_lines,
     headline,
     passed_text,
-    threshold_text,
 )
 
 _MAX_LINES = 60

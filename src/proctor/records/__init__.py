@@ -5,6 +5,7 @@ Those of a comparison are in `records.comparison` only: a run needs none of them
 
 from proctor.records.exam import (
     BUILD_ONLY,
+    EXPECTATIONS,
     MAX_REPEATS,
     AgreementLimit,
     AllowedPii,
@@ -89,6 +90,7 @@ from proctor.records.words import (
 
 __all__ = [
     "BUILD_ONLY",
+    "EXPECTATIONS",
     "MAX_REPEATS",
     "REPORT_SCHEMA",
     "AgreementLimit",

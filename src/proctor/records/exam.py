@@ -14,6 +14,8 @@ MAX_REPEATS = 1_000
 
 BUILD_ONLY = "__build_only__"
 """The scenario of the row that stands for a build; it is no unit."""
+EXPECTATIONS = "expectations"
+"""What stands among the ids of checks for all that is expected of builds."""
 
 
 class FieldSpec(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

@@ -56,7 +56,7 @@ def render_costs(reports: Sequence[tuple[str, Sequence[CostFigures]]]) -> bytes:
         reports: The name of each, and the figures of its subjects.
     """
     head = ("suite", "subject", "answers", "judges", "unknown", "in", "out", "cached")
-    more = ("mean/row", "median/row", "per green repeat")
+    more = ("mean/build", "median/build", "per green repeat")
     lines: list[str] = []
     for name, figures in reports:
         lines += [terminal_line(terminal_text(name))] if len(reports) > 1 else []

@@ -11,11 +11,11 @@ from proctor.judging.labels import FEWEST_LABELS, FEWEST_OF_EITHER, AgreementFig
 from proctor.records import JsonObject, Label, PassRate, Verdict
 from proctor.rendering.escaping import terminal_line, terminal_text
 from proctor.rendering.report_json import indented
+from proctor.rendering.threshold_wording import threshold_text
 from proctor.rendering.wording import (
     MESSAGE_LENGTH,
     share_text,
     shortened,
-    threshold_text,
     vote_texts,
 )
 

@@ -9,15 +9,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from proctor.records import CaseResult, Outcome, RenderOptions, SubjectReport, SuiteReport
+from proctor.records import (
+    EXPECTATIONS,
+    CaseResult,
+    Outcome,
+    RenderOptions,
+    SubjectReport,
+    SuiteReport,
+)
 from proctor.rendering.escaping import terminal_line
+from proctor.rendering.threshold_wording import threshold_text
 from proctor.rendering.wording import (
     case_findings,
     finding_lines,
     judges_text,
     passed_text,
     share_text,
-    threshold_text,
     warned_checks,
 )
 from proctor.rendering.xml_text import xml_text
@@ -97,10 +104,13 @@ def _properties(
         yield "pass_at_k", share_text(subject.pass_at_k[-1].value)
         yield "pass_hat_k", share_text(subject.pass_hat_k[-1].value)
     yield "cost_usd", "n/a" if cost.answers is None else repr(cost.answers)
-    if suite.judge is not None:
+    expected = subject.checks.get(EXPECTATIONS)
+    if suite.judge is not None or expected is not None:
         yield "judges_cost_usd", "n/a" if cost.judges is None else repr(cost.judges)
     yield "cost_unknown_calls", str(cost.unknown)
     yield "not_run", str(subject.counts.not_run)
+    if expected is not None:
+        yield "expectations", f"{expected.passed}/{expected.passed + expected.failed}"
     for threshold in suite.thresholds:
         said = threshold_text(threshold, name_subject=False)
         if said is not None and threshold.subject in (None, subject.id):

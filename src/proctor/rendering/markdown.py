@@ -30,6 +30,7 @@ from proctor.rendering.markdown_parts import (
     heading,
     joined,
 )
+from proctor.rendering.threshold_wording import threshold_text
 from proctor.rendering.wording import (
     SHOWN_REPEATS,
     Finding,
@@ -42,7 +43,6 @@ from proctor.rendering.wording import (
     passed_text,
     repeats_text,
     share_text,
-    threshold_text,
     tokens_text,
     unsteady,
     warned_checks,
@@ -157,8 +157,8 @@ class MarkdownReport:
         if head.verdict == Verdict.UNMEASURED:
             return "WARNING", "Nothing failed, but something could not be measured."
         flaky = sum(
-            unsteady(self._report.cases(place, number))[0]
-            for place, number, suite, _ in self._subjects
+            unsteady(subject, self._report.cases(place, number))[0]
+            for place, number, suite, subject in self._subjects
             if suite.repeats > 1
         )
         if flaky:

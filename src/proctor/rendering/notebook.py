@@ -24,13 +24,13 @@ from proctor.rendering.comparison_wording import (
     verdict_text,
 )
 from proctor.rendering.escaping import terminal_text
+from proctor.rendering.threshold_wording import threshold_text
 from proctor.rendering.wording import (
     case_findings,
     finding_lines,
     headline,
     money_text,
     share_text,
-    threshold_text,
 )
 from proctor.report_protocols import Report
 

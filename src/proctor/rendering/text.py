@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from proctor.records import CaseResult, Outcome, RenderOptions, SuiteReport, Verdict
 from proctor.rendering.escaping import terminal_line, terminal_text
+from proctor.rendering.threshold_wording import part_text, threshold_text
 from proctor.rendering.wording import (
     MESSAGE_LENGTH,
     SHOWN_REPEATS,
@@ -17,11 +18,9 @@ from proctor.rendering.wording import (
     finding_lines,
     headline,
     judges_text,
-    part_text,
     passed_text,
     repeats_text,
     shortened,
-    threshold_text,
     tokens_text,
     who_judges,
 )

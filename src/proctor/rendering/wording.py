@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from proctor.case_results import judged_expectations
 from proctor.records import (
+    BUILD_ONLY,
+    EXPECTATIONS,
     CacheReport,
     CaseResult,
     Check,
     Cost,
     Counts,
+    ExpectationResult,
     Json,
     Outcome,
-    ReportHead,
     Severity,
     SubjectReport,
     SuiteReport,
-    ThresholdReport,
     Tokens,
     Vote,
     encode_json,
@@ -27,7 +29,6 @@ from proctor.records import (
 from proctor.rendering.escaping import terminal_text
 from proctor.report_protocols import Cases
 from proctor.statistics import is_barely_passing, is_flaky, percent
-from proctor.verdicts import AGREEMENT
 
 VALUE_LENGTH = 200
 REASON_LENGTH = 400
@@ -43,9 +44,6 @@ _OMITTED = {"kind", "reason", "original_bytes"}
 
 _NOT_JSON = "not_json: "
 """Begins why a reply is none; what follows says the same in words."""
-
-_AT_MOST = frozenset({"maxCostUsd", "maxErrorRate"})
-_DISAGREES = "P6602"
 
 
 def number_text(value: float, *, digits: int = 6) -> str:
@@ -175,29 +173,63 @@ class Finding(NamedTuple):
     votes: tuple[str, ...] = ()
 
 
-def case_findings(case: CaseResult) -> list[Finding]:
-    """What is wrong with the rows of a case, each thing once with the repeats it is true of.
+_Row = tuple[str | None, int]
+"""The scenario of a row, None when it has none that a reader knows of, and its repeat."""
 
-    Warnings come last; rows that passed have them as well.
+
+def case_findings(case: CaseResult) -> list[Finding]:
+    """What is wrong with the rows of a case, each thing once with the rows it is true of.
+
+    Then what is expected of its builds and is not so. Warnings come last; rows that passed have
+    them as well.
     """
-    found: dict[Finding, list[int]] = {}
-    mild: dict[Finding, list[int]] = {}
+    found: dict[Finding, list[_Row]] = {}
+    mild: dict[Finding, list[_Row]] = {}
     for row in case.rows:
+        place = None if row.scenario == BUILD_ONLY else row.scenario, row.repeat
         if row.error is not None:
             message = shortened(row.error.message, MESSAGE_LENGTH)
             said = Finding(f"{terminal_text(row.error.code)}: {message}")
-            found.setdefault(said, []).append(row.repeat)
+            found.setdefault(said, []).append(place)
         for check in row.checks:
             if check.outcome is not Outcome.PASSED:
                 wrong = mild if check.severity is Severity.WARN else found
                 finding = Finding(check_text(check), tuple(vote_texts(check.votes)))
-                wrong.setdefault(finding, []).append(row.repeat)
+                wrong.setdefault(finding, []).append(place)
+    for one in judged_expectations(case):
+        if one.outcome is not Outcome.PASSED:
+            finding = Finding(_expectation(one), tuple(vote_texts(one.votes)))
+            found.setdefault(finding, []).append((None, one.repeat))
     found |= mild
-    if len(case.rows) == 1:
-        return list(found)
+    repeats = {row.repeat for row in case.rows}
+    named = ((_rows(rows, repeats), one) for one, rows in found.items())
     return [
-        Finding(f"{_repeats(numbers)}: {one.text}", one.votes) for one, numbers in found.items()
+        Finding(f"{rows}: {one.text}" if rows else one.text, one.votes) for rows, one in named
     ]
+
+
+def _expectation(found: ExpectationResult) -> str:
+    """What became of something that is expected of a build."""
+    said = f"expectation {found.outcome.value}: {value_text(found.text)}"
+    if len(found.votes) < 2:
+        return said
+    passed = sum(vote.verdict == "pass" for vote in found.votes)
+    return f"{said}, {passed} of {len(found.votes)} votes pass"
+
+
+def _rows(rows: Sequence[_Row], repeats: Collection[int]) -> str:
+    """Rows of a case by their scenarios and repeats, as far as there are several."""
+    by_scenario: dict[str | None, list[int]] = {}
+    for scenario, repeat in rows:
+        by_scenario.setdefault(scenario, []).append(repeat)
+    parts = []
+    for scenario, numbers in by_scenario.items():
+        name = "" if scenario is None else f"scenario {terminal_text(scenario)}"
+        several = _repeats(numbers) if len(repeats) > 1 else ""
+        parts.append(" ".join(filter(None, (name, several))))
+    shown = ", ".join(filter(None, parts[:_SHOWN_RANGES]))
+    more = len(parts) - _SHOWN_RANGES
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def finding_lines(findings: Iterable[Finding]) -> list[str]:
@@ -226,8 +258,9 @@ def passed_text(case: CaseResult) -> str | None:
     rows = len(case.rows)
     if rows == 1:
         return None
-    measured = sum(unit.n for unit in case.units)
-    text = f"passed {sum(unit.passed for unit in case.units)}/{measured}"
+    passed = sum(row.outcome is Outcome.PASSED for row in case.rows)
+    measured = passed + sum(row.outcome is Outcome.FAILED for row in case.rows)
+    text = f"passed {passed}/{measured}"
     return text if measured == rows else f"{text} ({measured} of {rows} measured)"
 
 
@@ -249,17 +282,26 @@ def repeats_text(subject: SubjectReport, cases: Cases, *, limit: int | None) -> 
     text = f"pass@{at.k} {share_text(at.value)}, pass^{hat.k} {share_text(hat.value)}"
     if at.not_available:
         whole = " in repeats that were run whole" if subject.counts.not_run else ""
-        have = f"cases have {at.k} measured rows{whole}"
+        have = f"{_units(subject)} have {at.k} measured rows{whole}"
         text += f" ({at.units} of {at.units + at.not_available} {have})"
-    flaky, barely = unsteady(cases)
+    flaky, barely = unsteady(subject, cases)
     yield f"{text}, {flaky} flaky, {barely} barely passing"
 
 
-def unsteady(cases: Cases) -> tuple[int, int]:
+def _units(subject: SubjectReport) -> str:
+    """What pass@k of a subject is about: its cases, unless they have parts that are counted."""
+    counts = subject.counts
+    is_whole = counts.rows == counts.cases * len(subject.per_repeat)
+    return "cases" if is_whole and EXPECTATIONS not in subject.checks else "units"
+
+
+def unsteady(subject: SubjectReport, cases: Cases) -> tuple[int, int]:
     """How many units are flaky, and how many are barely passing."""
     flaky = barely = 0
-    # Both have a row that failed, so their cases failed, and no other has to be read.
-    for case in cases.having(Outcome.FAILED):
+    # Rows of both failed, so their cases failed, and no other has to be read. But no row counts
+    # what is expected of a build.
+    every = EXPECTATIONS in subject.checks and subject.checks[EXPECTATIONS].failed
+    for case in cases if every else cases.having(Outcome.FAILED):
         for unit in case.units:
             flaky += is_flaky(unit.passed, unit.n)
             barely += is_barely_passing(unit.passed, unit.n)
@@ -323,58 +365,6 @@ def warned_checks(subject: SubjectReport, cases: Cases) -> Iterator[tuple[str, s
         if id_ in mild:
             rows = counts.passed + counts.failed
             yield id_, f"failed in {counts.failed} of {rows} {'row' if rows == 1 else 'rows'}"
-
-
-def part_text(head: ReportHead) -> str | None:
-    """Which part of a run a report is of; None for a whole one."""
-    if head.partial:
-        return "This report is partial: a shard is missing."
-    if head.shards is None:
-        return None
-    index, expected = head.shards.get("index"), head.shards.get("expected")
-    if not isinstance(index, int) or not isinstance(expected, int):
-        return "This report is of a part of a run."
-    return f"This is shard {index} of {expected}."
-
-
-class ThresholdWords(NamedTuple):
-    """What a threshold is called, what it asks for, and what there is; None: not available."""
-
-    name: str
-    asked: str
-    actual: str | None
-
-
-def threshold_words(threshold: ThresholdReport) -> ThresholdWords:
-    """A threshold in words that tell an unmet limit from what is there."""
-    show = money_text if threshold.name == "maxCostUsd" else number_text
-    bound = "at most" if threshold.name in _AT_MOST else "at least"
-    name, bar = threshold.name, threshold.limit
-    if isinstance(bar, dict):
-        name, bar = f"{name} at k = {bar['k']}", bar["min"]
-    if threshold.actual is None:
-        return ThresholdWords(name, f"{bound} {show(bar)}", None)
-    actual, limit = show(threshold.actual), show(bar)
-    if actual == limit and threshold.met is False:
-        actual, limit = repr(threshold.actual), repr(bar)
-    return ThresholdWords(name, f"{bound} {limit}", actual)
-
-
-def threshold_text(threshold: ThresholdReport, *, name_subject: bool) -> str | None:
-    """What is wrong with a threshold, or None when it is met; escaped."""
-    if threshold.met:
-        return None
-    is_agreement = threshold.name.startswith(AGREEMENT)
-    name, asked, actual = threshold_words(threshold)
-    if name_subject and threshold.subject is not None:
-        name = f"{name} of {terminal_text(threshold.subject)}"
-    if actual is None:
-        why = ", too few labels" if is_agreement else ""
-        return f"not available: {name}, {asked} is asked for{why}"
-    if threshold.met is None:
-        return f"cannot be told: {name} is {actual} so far, {asked} is asked for"
-    code = f" {_DISAGREES}:" if is_agreement else ""
-    return f"not met:{code} {name} is {actual}, {asked} is asked for"
 
 
 def judges_text(suite: SuiteReport) -> Iterator[tuple[str, str]]:

@@ -50,6 +50,11 @@ class BuildGrades:
         self.checks = checks
         self.judge = judge
 
+    @property
+    def are_asked(self) -> bool:
+        """Whether the suite asks anything of builds."""
+        return self.checks is not None or self.judge is not None
+
     def are_asked_of(self, case: Case) -> bool:
         """Whether there is anything to ask of what is built for a case."""
         return self.checks is not None or (self.judge is not None and bool(case.expectations))
@@ -230,8 +235,32 @@ def graded(result: RowResult, answer: Answer, of_build: Sequence[Check]) -> RowR
     )
 
 
+def with_build_checks(spoiled: RowResult, of_build: Sequence[Check]) -> RowResult:
+    """A row without an answer, with the checks of the build that it is the first row of.
+
+    What was built may fail a row that nothing else is known of.
+    """
+    if not of_build:
+        return spoiled
+    if row_outcome(of_build, None) is not Outcome.FAILED:
+        return replace(spoiled, checks=list(of_build))
+    blame = answered_blame(Outcome.FAILED)
+    return replace(
+        spoiled,
+        checks=list(of_build),
+        outcome=Outcome.FAILED,
+        category=blame.category,
+        attribution=blame.attribution,
+    )
+
+
+def is_of_build_alone(row: PlannedRow) -> bool:
+    """Whether a row stands for a build, and nothing is answered."""
+    return row.scenario is not None and row.scenario.name == BUILD_ONLY
+
+
 def is_first_of_build(row: PlannedRow) -> bool:
     """Whether a row is the one that brings what is found of the build that it needs."""
-    if row.whole is None or row.scenario is None or row.scenario.name == BUILD_ONLY:
+    if row.whole is None or row.scenario is None or is_of_build_alone(row):
         return True
     return row.scenario.name == row.whole.scenarios[0].name

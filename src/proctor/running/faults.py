@@ -45,7 +45,17 @@ _UNREACHABLE = frozenset(
 )
 
 _LIBRARIES = frozenset(
-    ["aiohttp", "anthropic", "httpcore", "httpcore2", "httpx", "httpx2", "openai", "requests"]
+    [
+        "aiohttp",
+        "anthropic",
+        "http",
+        "httpcore",
+        "httpcore2",
+        "httpx",
+        "httpx2",
+        "openai",
+        "requests",
+    ]
 )
 _NAMES = {
     "APIConnectionError": _TRANSPORT,
@@ -56,6 +66,7 @@ _NAMES = {
     "ConnectTimeout": _TRANSPORT,
     "ConnectionError": _TRANSPORT,
     "ConnectionTimeoutError": _TRANSPORT,
+    "IncompleteRead": _TRANSPORT,
     "NetworkError": _TRANSPORT,
     "ProxyError": _TRANSPORT,
     "RemoteProtocolError": _TRANSPORT,
@@ -107,6 +118,22 @@ class Raised(NamedTuple):
     """What a call raised."""
 
     error: Exception
+
+
+class Told(Exception):
+    """What a target raised in another process, as far as that process tells.
+
+    Args:
+        kind: What kind of fault it is.
+        status: The HTTP status it carries, None when it has none.
+        category: What it claims for itself, None when it claims nothing.
+    """
+
+    def __init__(self, kind: FaultKind, status: int | None, category: str | None) -> None:
+        super().__init__()
+        self.kind = kind
+        self.status = status
+        self.category = category
 
 
 async def caught(call: Awaitable[T]) -> T | Raised:
@@ -195,7 +222,7 @@ def _is_of_a_tool(link: BaseException) -> bool:
 
 def _by_type(error: BaseException) -> FaultKind | None:
     """What the type or the status of one exception says; None when they say nothing."""
-    if isinstance(error, Lost):
+    if isinstance(error, (Lost, Told)):
         return error.kind
     if "Tool" in type(error).__name__:
         return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Hashable, Sequence
 from contextlib import asynccontextmanager
+from typing import Final
 
 from msgspec import Struct
 
@@ -23,6 +24,8 @@ PROBE_EVERY_S = 30.0
 PATIENCE_S = 300.0
 """How long a run goes on without any lane."""
 
+ALL_LANES_DOWN: Final = "P6703"
+
 _TRANSIENT = frozenset([FaultKind.TRANSPORT, FaultKind.OUTAGE, FaultKind.TIMEOUT])
 
 
@@ -32,7 +35,7 @@ class AllLanesDown(ProctorError):
     def __init__(self) -> None:
         super().__init__(
             f"no lane of the target could be used for {PATIENCE_S / 60:g} minutes",
-            code="P6703",
+            code=ALL_LANES_DOWN,
             hint="see that they run and can be reached, then go on with `proctor run --resume`",
         )
 

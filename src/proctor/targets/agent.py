@@ -45,6 +45,11 @@ class AgentTarget:
         """Whether it runs code, which the command line has to allow."""
         return isinstance(self.loaded.how, (PythonCall, CommandCall))
 
+    @property
+    def may_build(self) -> bool:
+        """Whether it is of a kind that may have something to build."""
+        return isinstance(self.loaded.how, PythonCall)
+
     def with_lanes(self, lanes: Sequence[str]) -> AgentTarget:
         """The same target on other lanes; with none, on those it has."""
         return AgentTarget(replace(self.loaded, lanes=tuple(lanes))) if lanes else self

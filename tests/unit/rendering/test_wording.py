@@ -6,13 +6,13 @@ from sample_reports import FAILED, case, check, judged, row
 from proctor.case_results import case_result
 from proctor.records import ThresholdReport, Vote
 from proctor.rendering import escaping, wording
+from proctor.rendering.threshold_wording import threshold_text
 from proctor.rendering.wording import (
     case_findings,
     check_text,
     finding_lines,
     money_text,
     number_text,
-    threshold_text,
     value_text,
     vote_texts,
 )

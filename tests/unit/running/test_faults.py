@@ -85,6 +85,7 @@ BY_TYPE = [
     (BrokenPipeError(), TRANSPORT),
     (ConnectionError("any"), TRANSPORT),
     (http.client.RemoteDisconnected("gone"), TRANSPORT),
+    (http.client.IncompleteRead(b"half", 4), TRANSPORT),
     (socket.gaierror(-2, "who"), TRANSPORT),
     (OSError(errno.ENETUNREACH, "far"), TRANSPORT),
     (OSError(errno.EHOSTUNREACH, "far"), TRANSPORT),

@@ -33,6 +33,7 @@ from proctor.rendering.comparison_wording import (
     verdict_text,
 )
 from proctor.rendering.judge_findings import reported_agreement_text
+from proctor.rendering.threshold_wording import part_text, threshold_words
 from proctor.rendering.wording import (
     cache_text,
     cost_text,
@@ -40,10 +41,8 @@ from proctor.rendering.wording import (
     headline,
     judges_text,
     money_text,
-    part_text,
     repeats_text,
     share_text,
-    threshold_words,
     tokens_text,
     warned_checks,
     who_judges,

@@ -293,7 +293,8 @@ function expectationsOf(found) {
 function answerOf(row) {
   const { answer } = row;
   if (answer === null) {
-    const why = row.error === null ? "This report holds no answers." : "There is no answer.";
+    const isBuild = row.error === null && row.scenario === "__build_only__";
+    const why = isBuild ? "It was built and not asked." : row.error === null ? "This report holds no answers." : "There is no answer.";
     return element("p", { class: "nothing" }, why);
   }
   return element(

@@ -94,10 +94,11 @@ function sidesOf(one) {
 /** The checks that did not pass in some row of a case. */
 function checksNotPassed(one) {
   const found = new Set();
-  for (const { rows } of sidesOf(one)) {
+  for (const { rows, expectations } of sidesOf(one)) {
     for (const row of rows) {
       for (const check of row.checks) if (check.outcome !== "passed") found.add(check.id);
     }
+    if (expectations.some(({ outcome }) => outcome !== "passed")) found.add("expectations");
   }
   return found;
 }
@@ -167,6 +168,8 @@ function glimpse(one) {
     const check = wrong.find(({ severity }) => severity !== "warn") ?? wrong[0];
     if (check) return `${check.id}: ${explained(check)}`;
   }
+  const unmet = one.expectations.find(({ outcome }) => outcome !== "passed");
+  if (unmet) return `expectation ${unmet.outcome}: ${unmet.text}`;
   return rows[0]?.answer?.text ?? null;
 }
 

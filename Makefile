@@ -12,7 +12,7 @@ BENCH ?=
 BENCH_TYPED := bench/*.py bench/floors/*.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test slow coverage check format docs bench noise browser screenshots live wheel clean
+.PHONY: help setup demo test slow coverage check format docs bench scale noise browser screenshots live wheel clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +58,9 @@ browser: $(STAMP) ## Measure HTML reports in Chromium, which has to be installed
 
 screenshots: $(STAMP) ## Take the pictures of the documentation, in Chromium
 	$(BIN)/python bench/browser.py screenshots
+
+scale: $(STAMP) ## Measure live runs with workers, and reckon them for more of them
+	$(BIN)/python bench/scale.py
 
 noise: $(STAMP) ## Measure how often comparisons are red, with and without a regression
 	$(BIN)/python bench/noise.py

@@ -19,7 +19,9 @@ def node(case: str, *, suite: str = "quiz", subject: str = SUBJECT) -> str:
 
 def run(pytester, *arguments: str):
     """Run pytest on the project in the current folder."""
-    return pytester.runpytest_inprocess("-p", "no:cacheprovider", *arguments)
+    # A plugin that another package brings would be imported anew each time.
+    others = ("-p", "no:cacheprovider", "-p", "no:langsmith_plugin")
+    return pytester.runpytest_inprocess(*others, *arguments)
 
 
 def outcomes(result) -> dict[str, str]:

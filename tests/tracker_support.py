@@ -169,7 +169,7 @@ def tracker_of(server: FakeProvider, *, patience_s: float = 30.0) -> LangSmith:
     """A tracker that sends content to a server, without a key."""
     endpoint = open_tracker(server.url, HostRules.of([], allow_local=True), where="langsmith_url")
     clock = Clock()
-    api = LangSmithApi(endpoint, None, clock=clock, timeout_s=patience_s)
+    api = LangSmithApi(endpoint, None, clock=clock, timeout_s=patience_s, max_wait_s=0)
     sending = Sending(project="tests", run="run-1", content=True, patience_s=patience_s)
     return LangSmith(api, sending, clock=clock, note=lambda text: None)
 

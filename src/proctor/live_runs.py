@@ -84,7 +84,7 @@ def _ask(
         target.prepare(config.root, allow_code=rules.allow_code)
     pricing = Pricing(config.values.prices, config.values.providers, clock=clock)
     plans = _Plans(rules, selected, folder, config)
-    ready = _make_ready(plans, pricing=pricing, clock=clock, note=watch.note, stop=stop)
+    ready = _make_ready(plans, pricing=pricing, clock=clock, note=watch.note)
     budget, providers = ready.budget, ready.providers
     with closing(ready), watch.asking(stop, record.left, clock) as progress:
         say_where_keys_go(providers, watch)
@@ -170,7 +170,7 @@ def _at_once(config: Config) -> int:
 
 
 def _make_ready(
-    plans: _Plans, *, pricing: Pricing, clock: Clock, note: Callable[[str], None], stop: Stop
+    plans: _Plans, *, pricing: Pricing, clock: Clock, note: Callable[[str], None]
 ) -> _Ready:
     """The money, the providers and the targets that a plan needs, before anything is asked.
 
@@ -201,7 +201,6 @@ def _make_ready(
             config=plans.config,
             budget=budget,
             note=note,
-            stop=stop,
         )
         return _Ready(budget, workers.providers, workers.agents, workers)
     budget, providers = ready_to_ask(

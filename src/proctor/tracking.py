@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _TIMEOUT_S = 30.0
-"""How long one reply of a tracker may take when nobody else limits it."""
+"""How long one reply of a tracker may take when nothing waits for it."""
+MAX_WAITS_S = {True: 2.0, False: 60.0}
+"""How long a request may wait to be made again, for a run and for itself."""
 
 
 class Trackers:
@@ -100,8 +102,13 @@ def tracked(
     found = Trackers(trackers, langsmith)
     try:
         yield found
-    finally:
+    except KeyboardInterrupt:
+        # Who stops now waits for nobody.
+        raise
+    except BaseException:
         found.close()
+        raise
+    found.close()
 
 
 def open_langsmith(
@@ -111,7 +118,7 @@ def open_langsmith(
     run: str,
     config: Config,
     note: Callable[[str], None],
-    waits: bool = True,
+    is_run: bool = True,
 ) -> LangSmith:
     """LangSmith, ready to be told of a run; close it in the end.
 
@@ -121,7 +128,7 @@ def open_langsmith(
         run: What tells the run from others.
         config: The project.
         note: Takes one line for the reader.
-        waits: Whether what is told has to wait for nobody; otherwise it takes as long as it takes.
+        is_run: Whether a run waits for it, and so not for long; otherwise it takes what it takes.
 
     Raises:
         ProviderError: As for `tracked`.
@@ -135,8 +142,14 @@ def open_langsmith(
     from proctor.drivers.langsmith_api import LangSmithApi
 
     clock = Clock()
-    patience_s = PATIENCE_S if waits else None
-    api = LangSmithApi(endpoint, key, clock=clock, timeout_s=patience_s or _TIMEOUT_S)
+    patience_s = PATIENCE_S if is_run else None
+    api = LangSmithApi(
+        endpoint,
+        key,
+        clock=clock,
+        timeout_s=patience_s or _TIMEOUT_S,
+        max_wait_s=MAX_WAITS_S[is_run],
+    )
     sending = Sending(
         project=config.values.project,
         run=run,

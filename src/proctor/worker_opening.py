@@ -20,7 +20,6 @@ from proctor.journaling import plan_sha256
 from proctor.providers.access import OpenProvider
 from proctor.providers.budget import Budget
 from proctor.records import encode_json
-from proctor.running.engine import Stop
 from proctor.target_protocols import LiveTarget
 from proctor.targets.agent import AgentTarget
 from proctor.version import VERSION
@@ -63,7 +62,6 @@ def open_workers(
     config: Config,
     budget: Budget | None,
     note: Callable[[str], None],
-    stop: Stop,
 ) -> OpenWorkers:
     """Go to the cluster and get workers ready, before anything is asked.
 
@@ -74,7 +72,6 @@ def open_workers(
         config: The project.
         budget: What may be spent.
         note: Takes one line for the reader.
-        stop: Ends the run, when no worker is left.
 
     Raises:
         ProviderError: P6301 without Ray, or for a cluster that cannot be used.
@@ -86,7 +83,7 @@ def open_workers(
     job = job_of(rules, selected, asked, config)
     cluster = RayCluster(CallWorker, encode_json(job), heard.accept)
     began = cluster.start(rules.workers.address, rules.workers.count)
-    pool = WorkerPool(cluster, began, note=note, on_end=stop.request)
+    pool = WorkerPool(cluster, began, note=note)
     note(f"workers: {len(began)}")
     for text in heard.notes():
         note(text)

@@ -15,6 +15,7 @@ import pytest
 from fake_provider import Fails, FakeProvider, Sends, redirects
 from judged_support import JudgedProject
 from live_support import LiveProject
+from proctor import tracking
 from proctor.drivers import langsmith, langsmith_api
 from support import Project
 from tracker_support import (
@@ -77,7 +78,7 @@ def fake(server, project):
 def hurried(monkeypatch):
     """Nobody waits for a tracker, and nothing is sent twice."""
     monkeypatch.setattr(langsmith, "PATIENCE_S", 0.2)
-    monkeypatch.setattr(langsmith_api, "_MAX_WAIT_S", 0)
+    monkeypatch.setattr(tracking, "MAX_WAITS_S", {True: 0, False: 0})
 
 
 def run(project, server, *more: str) -> int:
@@ -289,6 +290,20 @@ class TestWhatATrackerCannotDo:
         assert "`proctor publish` sends a whole report" in said
         assert KEY not in said
 
+    @pytest.mark.parametrize("behaviour", ["never-answers", "fails", "says-null", "resets"])
+    def test_a_live_run_is_the_same_too(self, tmp_path, server, hurried, capfd, behaviour):
+        live = LiveProject(tmp_path)
+        at(live, server)
+        live.named_cases("one", "two")
+        live.script(live.says_yes())
+        ask = ("--cache", "refresh", "--quiet")
+        expected = plain(live, *ask)
+        server.does(BEHAVIOURS[behaviour](server))
+        capfd.readouterr()
+        assert (run(live, server, *ask), report_of(live)) == expected
+        assert expected[0] == 0
+        assert capfd.readouterr().err.count("warning: langsmith: ") == 1
+
     def test_one_that_is_not_there_is_no_different(self, project, hurried, capfd):
         with FakeProvider() as gone:
             at(project, gone)
@@ -311,7 +326,7 @@ class TestWhatATrackerCannotDo:
         )
 
     def test_what_passes_is_tried_again(self, project, server, fake, monkeypatch, capfd):
-        monkeypatch.setattr("proctor.running.retrying.FIRST_WAIT_S", 0.001)
+        monkeypatch.setattr(langsmith_api, "FIRST_WAIT_S", 0.001)
         project.exam({"one": "yes"})
         server.does(Fails(503), fake)
         assert run(project, server) == 0
@@ -401,6 +416,14 @@ class TestHostsAndKeys:
         project.exam({"one": "yes"})
         with refused("P6307"):
             called(project, "run", "--driver", "langsmith", "--allow-host", "smith.example")
+
+    def test_a_url_that_may_hold_a_key_is_not_shown(self, project, capfd):
+        file = project.root / "proctor.toml"
+        file.write_text(f'langsmith_url = "https://me:{KEY}@smith.example"\n{file.read_text()}')
+        called(project, "config")
+        shown = capfd.readouterr().out
+        assert KEY not in shown
+        assert "[a URL with a user name, a query or a fragment]" in shown
 
     def test_it_names_the_extra_that_installs_the_sdk(self, project, monkeypatch, server):
         at(project, server)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from live_support import LiveProject
 from proctor.asking_rules import WorkerRules
-from proctor.errors import ProviderError
+from proctor.errors import ProviderError, UsageError
 from worker_support import Following, run
 
 TWO = WorkerRules(count=2)
@@ -66,7 +69,7 @@ def listening(pids) -> set[str]:
     for pid in pids:
         for file in Path(f"/proc/{pid}/fd").iterdir():
             try:
-                name = os.readlink(file)
+                name = str(file.readlink())
             except OSError:
                 continue
             if name.startswith("socket:["):
@@ -80,9 +83,13 @@ def listening(pids) -> set[str]:
     return found
 
 
+# Looked for and not imported: Ray reads the environment when it is.
+needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed")
+
+
 @pytest.mark.ray
+@needs_ray
 def test_the_report_is_the_same_with_a_worker_killed_on_the_way(tmp_path, monkeypatch):
-    pytest.importorskip("ray")
     monkeypatch.setenv("HOME", str(tmp_path))
     local = asked(tmp_path / "local")
     expected = run(local)
@@ -110,17 +117,26 @@ def test_the_report_is_the_same_with_a_worker_killed_on_the_way(tmp_path, monkey
     assert not (tmp_path / ".ray").exists()
 
 
-@pytest.mark.ray
-def test_a_cluster_that_is_not_there(tmp_path):
-    pytest.importorskip("ray")
+@pytest.mark.parametrize("scheme", ["", "ray://"])
+def test_a_cluster_that_is_not_there(tmp_path, scheme):
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        address = f"{scheme}127.0.0.1:{listening.getsockname()[1]}"
     with pytest.raises(ProviderError) as caught:
-        run(asked(tmp_path), workers=WorkerRules(address="127.0.0.1:1"))
+        run(asked(tmp_path), workers=WorkerRules(address=address))
     assert caught.value.code == "P6301"
-    assert "`127.0.0.1:1`" in caught.value.message
+    assert f"the Ray cluster `{address}` cannot be used" in caught.value.message
+
+
+@pytest.mark.parametrize("address", ["auto", "ray://", "ray://host", "host:0", "host:99999", ":1"])
+def test_what_is_no_address(tmp_path, address):
+    with pytest.raises(UsageError) as caught:
+        run(asked(tmp_path), workers=WorkerRules(address=address))
+    assert caught.value.code == "P6002"
 
 
 def test_without_ray(tmp_path, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "ray", None)
+    monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(ProviderError) as caught:
         run(asked(tmp_path), workers=TWO)
     assert caught.value.code == "P6301"

@@ -35,6 +35,7 @@ def test_config_says_where_each_value_came_from(project):
         ["project", '"tests"', "proctor.toml"],
         ["evals", '"checks"', "environment PROCTOR_EVALS"],
         ["prompts", '"prompts"', "default"],
+        ["langsmith_url", '"https://api.smith.langchain.com"', "default"],
         ["max_cases", "7", "proctor.toml"],
         ["concurrency", "8", "default"],
         ["providers.local.kind", '"openai"', "proctor.toml"],

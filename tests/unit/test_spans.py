@@ -12,6 +12,7 @@ from proctor.drivers import langsmith
 from proctor.evaluation import evaluate
 from proctor.protocols import Heard
 from proctor.records import Reply, RowResult
+from proctor.records.targets import TargetAnswer
 from tracker_support import FakeLangSmith, tracker_of
 
 LANES = ["http://127.0.0.1:9001", "http://127.0.0.1:9002"]
@@ -176,6 +177,28 @@ class TestLangSmith:
         sent = [seen for seen in told.server.seen if seen.path == "/runs/multipart"]
         posted = [name for seen in sent for name in seen.text.split('name="post.')[1:]]
         assert len(posted) == len(told.runs) == 8
+
+
+def test_turns_and_the_category_of_a_failure_are_feedback(agents, fake):
+    """What `a` builds is used in three turns; `b` cannot be built, which is the target's fault."""
+
+    def build(case, repeat):
+        if case.id == "b":
+            raise ValueError("no")
+        return {}
+
+    def answer(case, scenario, artifact, repeat):
+        return TargetAnswer(text="a/first", turns=3)
+
+    agents.cases(case("a", "first"), case("b", "first"))
+    kept, tracker = FakeLangSmith(fake), tracker_of(fake)
+    tracker.reported(ask(agents, Agent(build=build, answer=answer), Noted()), "a" * 64)
+    tracker.close()
+    assert kept.said("a", scenario="first")["turns"] == 3
+    assert kept.said("a", scenario="first")["failure_category"] is None
+    failed = kept.said("b", scenario="first")
+    assert (failed["case_pass"], failed["failure_category"]) == (0, "build_failure")
+    assert failed["turns"] is None
 
 
 def test_rows_that_only_the_report_knows_are_sent_at_the_end(tmp_path, fake):

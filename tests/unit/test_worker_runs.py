@@ -271,14 +271,17 @@ class TestLosses:
         assert {row["error"]["code"] for row in rows if row["error"]} == {"P6310"}
         assert following.notes.count("a worker was lost; calls that are made again: 8") == 3
 
-    def test_without_workers_the_run_ends_and_what_came_is_kept(self, project, cluster):
+    def test_without_workers_what_is_left_is_an_error_and_what_came_is_kept(self, project, cluster):
+        project.script(project.says_yes())
         cluster._losses, cluster._spare = [6, 6], 0
         report = json.loads(run(project, workers=TWO))
         counts = report["suites"][0]["subjects"][0]["counts"]
-        assert report["verdict"] == "interrupted"
-        assert counts["not_run"] > 0
-        assert counts["rows"] == 24
-        assert len(project.stored) == counts["passed"] + counts["failed"] > 0
+        assert report["exit_code"] == 3
+        assert counts["passed"] + counts["errored"] == 24
+        assert 0 < counts["passed"] <= 2 * 6
+        assert len(project.stored) == counts["passed"]
+        rows = [row for case in report["suites"][0]["subjects"][0]["cases"] for row in case["rows"]]
+        assert {row["error"]["code"] for row in rows if row["error"]} == {"P6703"}
 
     def test_a_stop_ends_it_as_without_workers(self, project, cluster):
         following = Following()

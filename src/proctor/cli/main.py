@@ -35,7 +35,7 @@ COMMANDS = {
     "models": "List the models of the project: where they are, and what they cost.",
     "packet": "Build sealed packets, and check what is answered to them.",
     "pairwise": "Compare the answers of two subjects pair by pair, by judges.",
-    "plugins": "List the kinds of assertion there are, and who brings them.",
+    "plugins": "List the kinds of assertion and the sources of cases, and who brings them.",
     "power": "Say how many rows it takes to find a drop of the pass rate.",
     "publish": "Send a stored report to a tracker.",
     "recover": "Make a report of a run that was killed.",

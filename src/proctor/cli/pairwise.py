@@ -83,7 +83,7 @@ class PairwiseOptions(AskingOptions, frozen=True, kw_only=True):
 @out_option
 @click.option("--all", is_flag=True, help="Show every pair, not only the first 20.")
 def command(**given: Any) -> int:  # noqa: ANN401 - click hands over every option by name
-    """Compare the answers of two subjects pair by pair: judges say which of two is better.
+    """Compare the answers of two subjects pair by pair, by judges.
 
     Each judge is asked twice, with the answers in either order, and only what it says both times
     counts. Verdicts come from the recordings, or are asked for as by `proctor run`. Exit code 0:

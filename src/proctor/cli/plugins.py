@@ -25,7 +25,7 @@ Examples:
 @click.command("plugins", epilog=EXAMPLES)
 @shape_option
 def command(format_: str) -> int:
-    """List the kinds of assertion there are, and who brings them; then the sources of cases.
+    """List the kinds of assertion and the sources of cases, and who brings them.
 
     Installed packages may bring more kinds under the entry point group `proctor.assertions`, and
     sources under `proctor.sources`. Nothing of them is loaded. What would be refused is listed

@@ -74,7 +74,7 @@ def command(
     )
     tracking = TrackingRules(langsmith=True, content=tracker_content, prefix=baseline_prefix)
     tracker = open_langsmith(
-        tracking, rules, run=loaded.sha256, config=config, note=output.note, waits=False
+        tracking, rules, run=loaded.sha256, config=config, note=output.note, is_run=False
     )
     tracker.reported(loaded.report, loaded.sha256)
     tracker.close()

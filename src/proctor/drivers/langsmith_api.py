@@ -14,19 +14,18 @@ from typing import Any, Final
 from uuid import UUID
 
 from proctor.clock import Clock
-from proctor.errors import ProviderError
+from proctor.errors import ProviderError, TryAgain
 from proctor.providers.hosts import Endpoint
 from proctor.providers.sdk import NO_TIMEOUT_S, Connection, import_unseeing, make_client
 from proctor.providers.wire import HttpReply, refusal, unreachable
 from proctor.records import Json, JsonObject, encode_json
-from proctor.running.retrying import patiently
 from proctor.scrubbing import SECRETS
 from proctor.strict_json import JsonProblem, parse_json
 
 PAGE: Final = 100
 _MOST_PAGES = 10_000
-_MAX_WAIT_S = 2.0
-"""How long one request may wait, in all, to be made again."""
+FIRST_WAIT_S = 0.5
+"""How long a request waits before it is made again for the first time, unless more is asked."""
 
 
 class LangSmithApi:
@@ -37,13 +36,20 @@ class LangSmithApi:
         key: The variable that holds the key, None for a server that gets none.
         clock: Where waiting comes from.
         timeout_s: How long one reply may take.
+        max_wait_s: How long one request may wait, in all, to be made again.
 
     Raises:
         ProviderError: P6301 when its SDK is not installed.
     """
 
     def __init__(
-        self, endpoint: Endpoint, key: str | None, *, clock: Clock, timeout_s: float
+        self,
+        endpoint: Endpoint,
+        key: str | None,
+        *,
+        clock: Clock,
+        timeout_s: float,
+        max_wait_s: float,
     ) -> None:
         self._sdk: ModuleType = import_unseeing(
             "langsmith", [], needed_by="the driver `langsmith`", extra="langsmith"
@@ -55,6 +61,7 @@ class LangSmithApi:
         self._client: Any = make_client(self._sdk, "AsyncLangsmith", connection)
         self._clock = clock
         self._timeout_s = timeout_s
+        self._max_wait_s = max_wait_s
 
     async def dataset(self, name: str) -> UUID:
         """The id of the dataset of this name, which is made when there is none."""
@@ -134,13 +141,18 @@ class LangSmithApi:
         Raises:
             ProviderError: When there was no reply, or none that can be used.
         """
-        return await patiently(
-            lambda: self._once(method, path, **more),
-            clock=self._clock,
-            max_wait_s=_MAX_WAIT_S,
-            on_wait=lambda wait: None,
-            jitter=self._clock.random,
-        )
+        waited_s, next_s = 0.0, FIRST_WAIT_S
+        while True:
+            try:
+                return await self._once(method, path, **more)
+            except TryAgain as error:
+                wait_s = max(next_s, error.wait_s or 0.0)
+                if waited_s + wait_s > self._max_wait_s:
+                    raise _about_langsmith(error) from None
+            except ProviderError as error:
+                raise _about_langsmith(error) from None
+            await self._clock.sleep(wait_s)
+            waited_s, next_s = waited_s + wait_s, 2 * next_s
 
     async def _once(
         self,
@@ -223,6 +235,14 @@ def _object(value: Json) -> JsonObject:
     if not isinstance(value, dict):
         raise _strange("no object")
     return value
+
+
+def _about_langsmith(error: ProviderError) -> ProviderError:
+    """The error with what to do about it here: it says what to do about a model."""
+    hint = "check that `langsmith_url` is the address of its API, or try it again later"
+    if error.code == "P6308":
+        hint = "check the key, and that it is one of this LangSmith"
+    return ProviderError(error.message, code=error.code, hint=hint)
 
 
 def _strange(what: str) -> ProviderError:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets
 import shutil
-from collections.abc import Awaitable, Callable
+import socket
+from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from tempfile import mkdtemp
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
-from proctor.errors import ProviderError
+from proctor.errors import ProviderError, UsageError
 from proctor.executors.workers import WorkerGone
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
+REACH_S: Final = 10.0
+"""How long it may take to find somebody at the address of a cluster."""
 MOST_WORKERS: Final = 64
 """How many workers there are at most, unless somebody says how many there are to be."""
 STORE_BYTES: Final = 80 * 2**20
@@ -53,11 +59,31 @@ class RayWorker:
             # It has ended already, or the cluster has.
             return
 
-    async def _told(self, said: Awaitable[T]) -> T:
+    async def _told(self, said: Any) -> bytes:  # noqa: ANN401 - Ray has no types
+        """What comes back of a call of the actor. Nothing of Ray's is cancelled with it."""
+        loop = asyncio.get_running_loop()
+        heard: asyncio.Future[bytes] = loop.create_future()
+
+        def take(done: Future[bytes]) -> None:
+            # At the end of a run nobody listens, and the loop may be closed.
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(_pass_on, done, heard)
+
         try:
-            return await said
+            said.future().add_done_callback(take)
+            return await heard
         except (self._ray.exceptions.RayError, ConnectionError) as error:
             raise WorkerGone(type(error).__name__) from error
+
+
+def _pass_on(done: Future[bytes], heard: asyncio.Future[bytes]) -> None:
+    if heard.cancelled():
+        return
+    error = done.exception()
+    if error is None:
+        heard.set_result(done.result())
+    else:
+        heard.set_exception(error)
 
 
 class RayCluster:
@@ -84,9 +110,12 @@ class RayCluster:
             workers: How many; None for one for each processor.
 
         Raises:
+            UsageError: P6002 for what is no address.
             ProviderError: P6301 when Ray is not installed, or the cluster cannot be used.
             ProctorError: What keeps a worker from getting ready.
         """
+        if address is not None:
+            _require_reachable(address)
         ray = self._ray = _import_ray(is_local=address is None)
         failures = (ray.exceptions.RayError, ConnectionError, OSError, RuntimeError, ValueError)
         try:
@@ -146,6 +175,21 @@ class RayCluster:
         return self._ray.remote(self._worker).options(**options).remote()
 
 
+def _require_reachable(address: str) -> None:
+    """See that somebody listens at an address; Ray itself would try for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65_536:
+        raise UsageError(
+            f"`--address {address}` is no address of a Ray cluster",
+            code="P6002",
+            hint="write it as `ray://HOST:PORT`, or as `HOST:PORT` on a machine of the cluster",
+        )
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=REACH_S).close()
+    except OSError as error:
+        raise _unusable(address, error) from error
+
+
 def _import_ray(*, is_local: bool) -> Any:  # noqa: ANN401 - Ray has no types
     # Ray looks at its variables while it is imported and started, and hands them to its processes.
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
@@ -182,6 +226,6 @@ def _unusable(address: str | None, error: Exception) -> ProviderError:
     return ProviderError(
         f"the Ray cluster `{address}` cannot be used: {said}",
         code="P6301",
-        hint="see that it runs, that it can be reached from here, and that Proctor is installed "
-        "on each machine of it",
+        hint="see that it runs, that its token is set here, and that Proctor is installed on each "
+        "machine of it",
     )

@@ -74,21 +74,14 @@ class WorkerPool:
         cluster: Where workers come from.
         workers: Those there are; at least one.
         note: Takes one line for the reader.
-        on_end: Called when no worker is left and none comes.
     """
 
     def __init__(
-        self,
-        cluster: Cluster,
-        workers: Sequence[Worker],
-        *,
-        note: Callable[[str], None],
-        on_end: Callable[[], None],
+        self, cluster: Cluster, workers: Sequence[Worker], *, note: Callable[[str], None]
     ) -> None:
         self._cluster = cluster
         self._seats = [Seat(worker) for worker in workers]
         self._note = note
-        self._on_end = on_end
         self._noted: set[str] = set()
         self._numbers = count(1)
         self._lost_in_a_row = 0
@@ -133,7 +126,6 @@ class WorkerPool:
         """
         while not self._seats:
             if not self._coming:
-                self._on_end()
                 raise ProviderError(
                     "all workers of the cluster were lost",
                     code="P6703",

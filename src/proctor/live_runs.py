@@ -102,11 +102,7 @@ def _ask(
             ),
             options=LiveOptions(
                 mode=rules.cache,
-                limits=AskingLimits(
-                    concurrency=config.values.concurrency,
-                    timeout_s=rules.timeout_s,
-                    max_wait_s=rules.max_wait_s,
-                ),
+                limits=asking_limits(rules, config),
                 on_finished=record.keep,
                 resumed=None
                 if record.resumed is None
@@ -123,6 +119,15 @@ def _ask(
             session.is_whole = report.head.verdict is not Verdict.INTERRUPTED
             store_figures(config.root, session.run, report, watch.note)
     return report
+
+
+def asking_limits(rules: AskingRules, config: Config) -> AskingLimits:
+    """How much is asked at once, and how long that may take."""
+    return AskingLimits(
+        concurrency=config.values.concurrency,
+        timeout_s=rules.timeout_s,
+        max_wait_s=rules.max_wait_s,
+    )
 
 
 def _whole_plans(selected: Sequence[SelectedSuite]) -> list[tuple[ReadySuite, Plan]]:

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import NamedTuple
 
-from proctor.asking import AskingLimits, Means
+from proctor.asking import Means
 from proctor.asking_rules import AskingRules, Watch
 from proctor.cassettes import CacheMode
 from proctor.clock import Clock
 from proctor.errors import ProctorError, raise_all
 from proctor.judging.pairs import PairQuestion
 from proctor.kept_calls import KeptCalls, Wanted
-from proctor.live_runs import Prices, model_prices, ready_to_ask, say_where_keys_go
+from proctor.live_runs import Prices, asking_limits, model_prices, ready_to_ask, say_where_keys_go
 from proctor.pairwise.comparing import compare_pairs
 from proctor.pairwise.pairing import PairedCase, PairedRow, Pairs
 from proctor.pairwise.panels import Comparing, Panel
@@ -93,14 +93,7 @@ def compare_live(asked: Comparing, rules: AskingRules, watch: Watch) -> Pairwise
                 clock=clock,
                 stop=stop,
             ),
-            options=LiveOptions(
-                mode=rules.cache,
-                limits=AskingLimits(
-                    concurrency=config.values.concurrency,
-                    timeout_s=rules.timeout_s,
-                    max_wait_s=rules.max_wait_s,
-                ),
-            ),
+            options=LiveOptions(mode=rules.cache, limits=asking_limits(rules, config)),
         )
         with closing(session):
             pairs = LivePairs(session, progress)

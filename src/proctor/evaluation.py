@@ -16,7 +16,14 @@ from proctor.loading.suites import SuiteDefinition
 from proctor.pipeline import Exam, ReadySuite, prepare_checks
 from proctor.planning import Plan, plan_rows, planned_rows, worst_cost_usd
 from proctor.protocols import JudgeCall, PlannedRow, RanRow
-from proctor.records import EXPECTATIONS, CaseResult, DatasetReport, ExpectationResult, JsonObject, RowResult
+from proctor.records import (
+    EXPECTATIONS,
+    CaseResult,
+    DatasetReport,
+    ExpectationResult,
+    JsonObject,
+    RowResult,
+)
 from proctor.reporting import CaseSpool, RunReport, SpoolStore, without_content
 from proctor.selecting import Selection, of_shard
 from proctor.subjects import ReadySubject

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -24,6 +25,7 @@ from proctor.pipeline import ReadySuite
 from proctor.planning import Plan
 from proctor.providers.access import OpenProvider, open_providers
 from proctor.providers.budget import Budget
+from proctor.providers.keys import hide_keys
 from proctor.providers.pricing import ModelPrice, Pricing
 from proctor.recording import LiveOptions, LiveSession, Resumed
 from proctor.records import Verdict
@@ -215,6 +217,7 @@ def _make_ready(
     if asked:
         from proctor.agent_opening import open_agents
 
+        hide_keys(plans.config.values.providers.values(), os.environ)
         agents = open_agents(
             plans.selected,
             asked,

@@ -299,6 +299,10 @@ class Checks(Protocol):
 class PreparedChecks(Checks, Protocol):
     """Assertions that may have something to do before the first row."""
 
+    def needs(self, case: Case) -> Iterator[tuple[str, str]]:
+        """The id of each assertion that cannot be asked about a case, and a sentence why."""
+        ...
+
     def prepare(self) -> Iterator[tuple[str, ProctorError]]:
         """Get ready; the id of each assertion that cannot, and why."""
         ...

@@ -224,7 +224,7 @@ def test_a_target_that_misbehaves_spoils_its_own_rows_only(tmp_path):
         'key_env = "AGENT_KEY"\n',
     )
     result = project.proctor(*RECORD, env={"AGENT_KEY": SECRET})
-    assert result.code == 1, result.err
+    assert result.code == 3, result.err
     rows = {name: row for (name, *_), row in rows_by_name(result.report).items()}
     found = {name: (row["outcome"], row["category"]) for name, row in rows.items()}
     assert found == {
@@ -232,7 +232,7 @@ def test_a_target_that_misbehaves_spoils_its_own_rows_only(tmp_path):
         "raises": ("errored", "framework_issue"),
         "hangs": ("errored", "timeout"),
         "rubbish": ("errored", "framework_issue"),
-        "prints": ("failed", "builder_issue"),
+        "prints": ("errored", "framework_issue"),
         "leaks": ("passed", None),
     }
     assert set(cases_of(result.report)) == set(names)
@@ -240,3 +240,7 @@ def test_a_target_that_misbehaves_spoils_its_own_rows_only(tmp_path):
     assert "it broke with" in result.err
     # What it prints goes to stderr, and stdout is the report alone.
     assert b"printed" not in result.out
+    assert rows["prints"]["error"]["code"] == "P6312"
+    left = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert not any(SECRET.encode() in data for data in [result.out, *left])
+    assert f"it broke with {SECRET}" not in result.err

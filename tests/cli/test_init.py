@@ -26,6 +26,7 @@ FILES = [
     "evals/.schema/comparison.json",
     "evals/.schema/dataset.json",
     "evals/.schema/packet.json",
+    "evals/.schema/pairwise.json",
     "evals/.schema/prompt.json",
     "evals/.schema/report.json",
     "evals/.schema/suite.json",

@@ -7,11 +7,11 @@ somebody else's: so a key goes to another host than its own only when the comman
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from proctor.config import is_key_variable
+from proctor.config import ProviderConfig, is_key_variable
 from proctor.errors import ProctorError, ProviderError, UsageError, raise_all
 from proctor.providers.hosts import (
     LANGSMITH_HOST,
@@ -122,6 +122,16 @@ def _not_meant(name: str, endpoint: Endpoint, where: str) -> ProviderError:
         hint=f"if it may be sent there, add `--allow-key {name}={endpoint.label}` to the command",
         where=where,
     )
+
+
+def hide_keys(providers: Iterable[ProviderConfig], environ: Mapping[str, str]) -> None:
+    """Take the keys of providers out of everything that is shown, though nobody reads them.
+
+    Code of the project has the whole environment, and may say what it finds there.
+    """
+    named = [one.key_env for one in providers if one.key_env is not None]
+    for name in (*KEY_VARIABLES.values(), *named):
+        SECRETS.add(environ.get(name, ""))
 
 
 def read_key(name: str, environ: Mapping[str, str]) -> str:

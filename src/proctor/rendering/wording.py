@@ -203,9 +203,7 @@ def case_findings(case: CaseResult) -> list[Finding]:
     found |= mild
     repeats = {row.repeat for row in case.rows}
     named = ((_rows(rows, repeats), one) for one, rows in found.items())
-    return [
-        Finding(f"{rows}: {one.text}" if rows else one.text, one.votes) for rows, one in named
-    ]
+    return [Finding(f"{rows}: {one.text}" if rows else one.text, one.votes) for rows, one in named]
 
 
 def _expectation(found: ExpectationResult) -> str:

@@ -21,8 +21,8 @@ from agent_support import (
 )
 from judged_support import FAIL, JUNK, PASS
 from proctor.errors import ProviderError, ReportError
-from rubric_prompts import INPUTS, SYSTEM
 from proctor.report_files import load_report
+from rubric_prompts import INPUTS, SYSTEM
 
 RED, BIG = "It is red.", "It is big."
 NAMED = {"id": "named", "kind": "contains", "values": ["for"]}

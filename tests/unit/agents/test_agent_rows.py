@@ -275,9 +275,8 @@ def test_expectations_of_answers_that_are_there_already_are_refused(project):
 @pytest.mark.parametrize("how", [{"http": {"url": "http://127.0.0.1:1/x"}}, {"command": ["x"]}])
 def test_a_target_that_can_build_nothing_is_asked_nothing_of_builds(project, how):
     built = {"id": "built", "kind": "length", "min": 1}
-    target = {key: value for key, value in {"name": "t"}.items()} | how
     suite = {
-        "target": target,
+        "target": {"name": "t"} | how,
         "dataset": "cases.jsonl",
         "assertions": [RIGHT],
         "judge": {"model": "local/judge"},

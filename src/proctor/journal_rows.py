@@ -79,7 +79,11 @@ def journaled_row(row: JournalRow) -> JournaledRow:
             None
             if build.call is None
             else BuildCall(
-                build.call.usage, build.call.cost_usd, build.call.asked, build.call.recording
+                build.call.usage,
+                build.call.cost_usd,
+                build.call.asked,
+                build.call.recording,
+                build.call.worst_cost_usd,
             ),
             build.expectations,
             _calls(build.judge_calls),
@@ -120,7 +124,9 @@ def _kept_build(build: BuildPart) -> JournalBuild:
     return JournalBuild(
         call=None
         if call is None
-        else JournalBuildCall(call.usage, call.cost_usd, call.asked, call.recording),
+        else JournalBuildCall(
+            call.usage, call.cost_usd, call.asked, call.recording, call.worst_cost_usd
+        ),
         expectations=list(build.expectations),
         judge_calls=_kept_calls(build.judge_calls),
     )

@@ -25,7 +25,7 @@ from proctor.records import (
     Warn,
 )
 from proctor.recounting import recounted
-from proctor.report_claims import COST_WARNING, agreement_of, base_warnings
+from proctor.report_claims import COST_WARNING, agreement_of, base_warnings, without_unseen
 from proctor.run_parts import PartCase, PartSuite
 from proctor.strict_json import typed
 from proctor.verdicts import AGREEMENT, agreement_thresholds, cost_threshold
@@ -90,7 +90,9 @@ def with_claims(made: SuiteReport, facts: SuiteFacts, counts: Sequence[PartCount
     warnings = made.warnings
     if cost is not None:
         cost = _cost_threshold(cost, parts)
-        warnings = base_warnings(warnings) + _cost_warning(said)
+        known = base_warnings(warnings)
+        unseen = [one for one in warnings if not without_unseen([one])]
+        warnings = [*known, *_cost_warning(said), *unseen]
     return replace(
         made,
         judge=made.judge and {**made.judge, "agreement": agreement},

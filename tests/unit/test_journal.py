@@ -11,7 +11,7 @@ from live_support import YES, LiveProject
 from proctor.errors import CassetteError, FileError, ProctorError, RunError
 from proctor.journal import Journal
 from proctor.journal_reading import open_journal
-from proctor.protocols import JudgeCall, PlannedRow, RanRow
+from proctor.protocols import BuildCall, BuildPart, JudgeCall, PlannedRow, RanRow
 from proctor.records import Case, Outcome, RowError, RowResult
 from proctor.run_folders import JOURNAL
 
@@ -81,6 +81,14 @@ class TestRowsThatAreKept:
         assert (kept.result, kept.asked, kept.worst_cost_usd) == (given.result, True, 0.75)
         assert kept.judge_calls == calls
         assert asked == {"a" * 64, "b" * 64, "c" * 64}
+
+    def test_so_are_builds_with_what_they_may_have_cost(self, tmp_path, head):
+        call = BuildCall(None, None, True, "d" * 64, worst_cost_usd=1.5)
+        given = row(build=BuildPart(call))
+        with closing(Journal.create(tmp_path, head)) as journal:
+            journal.add("quiz", SUBJECT, given)
+        with closing(Journal.reopen(tmp_path, head)) as journal:
+            assert journal.done("quiz", SUBJECT)[0, None, 1].build == BuildPart(call, [], [])
 
     def test_each_is_one_write_to_the_system(self, tmp_path, head, monkeypatch):
         really_write, writes = os.write, []

@@ -398,7 +398,7 @@ def test_shards_of_an_agent_are_merged_from_journals_alone(tmp_path):
             for n, name in enumerate(NAMES)
         )
     )
-    project.agent_suite(repeats=2, thresholds={"passAtK": {"k": 2, "min": 0.5}})
+    project.agent_suite(repeats=2, thresholds={"passAtK": {"k": 2, "min": 0.5}, "maxCostUsd": 1})
     flaky = Agent(
         answer=lambda case, scenario, artifact, repeat: (
             "wrong" if repeat == 1 and case.id.endswith("3") else right(case, scenario, None, 0)

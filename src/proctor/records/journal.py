@@ -127,6 +127,7 @@ class JournalBuildCall(Struct, frozen=True, gc=False, forbid_unknown_fields=True
     cost_usd: Amount | None
     asked: bool
     recording: str | None
+    worst_cost_usd: Amount | None
 
 
 class JournalBuild(Struct, frozen=True, gc=False, forbid_unknown_fields=True):

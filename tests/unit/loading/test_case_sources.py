@@ -57,9 +57,9 @@ class NoLoad:
 
 
 PARTS = {
-    "seen": "test_sources:Seen",
-    "plain": "test_sources:plain",
-    "late": "test_sources:fails_late",
+    "seen": "test_case_sources:Seen",
+    "plain": "test_case_sources:plain",
+    "late": "test_case_sources:fails_late",
 }
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from pairwise_findings import EVERYTHING, A, answers, found, pair
 from test_accessible_pages import barriers
 
 from hostile_strings import MARK, PAYLOADS, full_of
+from pairwise_findings import EVERYTHING, A, answers, found, pair
 from proctor.records import RenderOptions
 from proctor.rendering.html.pairwise import render_html_pairwise
 

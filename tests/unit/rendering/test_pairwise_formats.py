@@ -7,6 +7,8 @@ from textwrap import dedent
 import pytest
 from markdown_reading import HOSTILE, OURS, shapes
 from msgspec.structs import replace
+
+from hostile_strings import PAYLOADS, full_of
 from pairwise_findings import (
     EVERYTHING,
     LOST,
@@ -17,8 +19,6 @@ from pairwise_findings import (
     pair,
     vote,
 )
-
-from hostile_strings import PAYLOADS, full_of
 from proctor.records import RenderOptions
 from proctor.registry import pairwise_renderers
 

@@ -26,7 +26,6 @@ from proctor.records import (
     Check,
     Reply,
     RowResult,
-    Scenario,
 )
 from proctor.running.attempts import with_retries
 from proctor.running.build_grades import (
@@ -50,7 +49,6 @@ from proctor.subjects import ReadySubject
 from proctor.target_protocols import LiveTarget
 from proctor.targets.agent import AgentTarget
 from proctor.targets.outputs import stored_answer
-from proctor.targets.plain import PlainTarget
 from proctor.tracker_protocols import Span, SpanKind
 
 _T = TypeVar("_T")
@@ -121,7 +119,8 @@ class AgentRows:
         self._target, self._live, self._root = target, live, subject.root
         self._grades = subject.builds or BuildGrades(None, None)
         self._calls, self._checks, self._means = calls, checks, means
-        self._options = options
+        self._suite = options.suite
+        self._timeout_s = target.timeout_s or options.timeout_s
         self._answers, self._builds = answer_keys(target.subject), build_keys(target.subject)
         self._origin = Origin(target.subject.id, None)
         self._pauses = Pauses(means.clock)
@@ -132,6 +131,7 @@ class AgentRows:
             target=live,
             clock=means.clock,
             on_note=note,
+            timeout_s=self._timeout_s,
         )
         self._cache: BuildCache[_OnLane] = BuildCache(
             self._clean_up, keep=options.keep, on_note=note
@@ -149,7 +149,7 @@ class AgentRows:
         for row in rows:
             running = _Running(row)
             key = self._build_key(running)
-            self._rows_of_build[key] += 1
+            self._rows_of_build[self._shared_key(running)] += 1
             if key not in self._to_build and self._lacks(row, self._calls.find(key)):
                 self._to_build.add(key)
 
@@ -192,8 +192,8 @@ class AgentRows:
 
     async def _run(self, running: _Running) -> RowResult:
         row = running.row
-        shared = self._build_key(running)
-        found = None if shared in self._to_build else self._calls.find(shared)
+        known = self._build_key(running)
+        found = None if known in self._to_build else self._calls.find(known)
         if found is not None:
             return await self._graded(running, found, None)
         if not self._live.builds:
@@ -205,6 +205,7 @@ class AgentRows:
                     hint="give the target a `build`, or the case no `expectations`",
                 )
             return await self._graded(running, None, None)
+        shared = self._shared_key(running)
         key, rows = (self._target.subject.id, row.repeat, shared), self._rows_of_build[shared]
         async with self._cache.use(key, partial(self._build, running), rows=rows) as built:
             return await self._graded(running, built.answered, built)
@@ -227,7 +228,7 @@ class AgentRows:
         return await self._means.wrap(self._span(kind, running), lane, grade)
 
     def _span(self, kind: SpanKind, running: _Running) -> Span:
-        suite = self._options.suite
+        suite = self._suite
         return Span(kind=kind, subject=self._target.subject, suite=suite, row=running.row)
 
     async def _grade(
@@ -351,7 +352,7 @@ class AgentRows:
         def say(wait: Wait) -> None:
             self._means.progress.waiting(name, wait.seconds, wait.attempt, wait.reason)
 
-        key = self._build_key(running)
+        key = self._shared_key(running)
         lane = None if built is None else built.lane
         return await with_retries(
             lambda held: again_when_lost(lambda: call(held)),
@@ -363,8 +364,8 @@ class AgentRows:
         )
 
     async def _in_time(self, case: Case, call: Awaitable[_T]) -> _T:
-        timeout_s = self._target.timeout_s or self._options.timeout_s
-        async with asyncio.timeout(timeout_s * (_COMPLEX if case.complexity == "complex" else 1)):
+        times = _COMPLEX if case.complexity == "complex" else 1
+        async with asyncio.timeout(self._timeout_s * times):
             return await call
 
     async def _paid(self, kind: str, call: Callable[[], Awaitable[Reply]]) -> Reply:
@@ -393,11 +394,16 @@ class AgentRows:
         return await self._let_go(built.artifact, built.lane)
 
     async def _let_go(self, artifact: object, lane: str | None) -> bool:
-        async with asyncio.timeout(_CLEANING_S):
+        async with asyncio.timeout(min(_CLEANING_S, self._timeout_s)):
             return await self._live.cleanup(artifact, lane)
 
     def _key(self, row: PlannedRow) -> str:
         return self._answers.key(self._target.inputs_sha256(row), row.repeat)
+
+    def _shared_key(self, running: _Running) -> str:
+        """What rows have in common that share a build: where nothing is kept, that is the case."""
+        key = self._build_key(running)
+        return key if self._calls.keeps else f"{key} {running.case.id}"
 
     def _build_key(self, running: _Running) -> str:
         call = self._build_call(running)
@@ -422,22 +428,3 @@ class _Running:
         self.part: BuildPart | None = None
         self.checks: Sequence[Check] = ()
         """Those of the build that it is the first row of."""
-
-
-class Nobody(PlainTarget):
-    """What stands for a target of which nothing has to be asked."""
-
-    async def answer(
-        self,
-        case: Case,
-        scenario: Scenario | None,
-        artifact: object,
-        repeat: int,
-        lane: str | None,
-    ) -> Reply:
-        """There is no answer.
-
-        Raises:
-            ProviderError: P6301, always.
-        """
-        raise ProviderError("the target was not made ready", code="P6301")

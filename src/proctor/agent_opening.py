@@ -41,7 +41,8 @@ def target_price(subject: ReadySubject) -> ModelPrice:
 
 
 def _unpriced(target: AgentTarget, kinds: Sequence[str]) -> UsageError:
-    example = ", ".join(f"{kind}: 0" for kind in kinds)
+    said = target.max_cost_usd
+    example = ", ".join(f"{kind}: {said.get(kind, 0):g}" for kind in dict.fromkeys([*said, *kinds]))
     return UsageError(
         f"nobody says what `{target.subject.id}` may cost",
         code="P6501",

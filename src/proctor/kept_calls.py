@@ -114,6 +114,11 @@ class KeptCalls:
         self._means = means
         self._proofs = KeyCheck()
 
+    @property
+    def keeps(self) -> bool:
+        """Whether replies are kept, and shared by those who ask for the same."""
+        return self._kept is not None
+
     def find(self, key: str) -> Answered | None:
         """What is there already under a key; nobody is taken to have asked for it by that."""
         return None if self._kept is None else self._kept.peek(key)

@@ -108,6 +108,11 @@ def explain_miss(
         is_judge = kind not in (CallKind.ANSWER, CallKind.BUILD)
         what = "its verdicts on this case are" if is_judge else "this case is"
         return f"{what} not in {cassette.shown}"
+    if kind is CallKind.ANSWER:
+        candidates = [one for one in candidates if one.scenario == call.scenario]
+        if not candidates:
+            which = "without a scenario" if call.scenario is None else f"in `{call.scenario}`"
+            return f"this case {which} is not in {cassette.shown}"
     differences = [_differences(one, subject, call) for one in candidates]
     nearest = min(differences, key=len)
     if nearest:

@@ -184,7 +184,8 @@ class LiveSession:
             concurrency = 1 if subject.is_exclusive else limits.concurrency
             yield from self._finished(suite, subject, rows, run_row, concurrency)
             return
-        from proctor.agent_asking import AgentOptions, AgentRows, Nobody
+        from proctor.agent_asking import AgentOptions, AgentRows
+        from proctor.targets.plain import Nobody
 
         options, calls = self._options, JudgingCalls(self._desk, kept, self._means)
         concurrency = 1 if subject.is_exclusive else options.agents_at_once

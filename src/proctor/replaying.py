@@ -74,7 +74,10 @@ class ReplaySession:
     ) -> Iterator[list[RanRow]]:
         """Answer the rows from the recordings and check them, a batch at a time."""
         command = self._recorder.spell(suite, self._folder)
-        source = Replay(self._cassettes[suite], subject.target.subject, command)
+        target = subject.target
+        if not isinstance(target, PromptTarget) and target.needs_code:
+            command += " --allow-code"
+        source = Replay(self._cassettes[suite], target.subject, command)
         checks = RowChecks(subject.checks, timed_out, source)
         if not isinstance(subject.target, PromptTarget):
             from proctor.replayed_agents import replayed_agent

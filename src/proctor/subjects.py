@@ -47,6 +47,11 @@ class ReadySubject(Struct, frozen=True):
     names_rubric: bool = False
 
     @property
+    def takes_lanes(self) -> bool:
+        """Whether its rows can be spread over several backends."""
+        return isinstance(self.target, AgentTarget) and self.target.kind != "outputs"
+
+    @property
     def is_sure_to_build(self) -> bool:
         """Whether a target must have something to build, because something is asked of that."""
         return self.builds is not None and self.builds.are_asked

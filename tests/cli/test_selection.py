@@ -131,6 +131,21 @@ def test_nothing_selected_is_refused_with_how_much_there_was(project, arguments)
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        ("--exclude late-*", "`--exclude` takes parts of names, and not globs"),
+        ("--filter lat?", "`--filter` takes parts of names, and not globs"),
+        ("--lane http://127.0.0.1:9001", "nothing that is selected has any"),
+    ],
+)
+def test_what_would_select_or_do_nothing_without_a_word_is_refused(project, arguments, said):
+    result = project.proctor("run", *arguments.split())
+    assert (result.code, result.out) == (2, b"")
+    assert "P6002: " in result.err
+    assert said in result.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
         ("--case zzz", "`--case zzz` fits 0 of 5 cases"),
         ("--case late-1 --case lat-*", "`--case lat-*` fits 0 of 5 cases"),
         ("--tag late --tag lat", "`--tag lat` fits 0 of 5 cases"),

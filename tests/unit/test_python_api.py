@@ -154,6 +154,8 @@ class TestRefusals:
             ("cache", "sometimes"),
             ("cache", 1),
             ("case", 1),
+            ("case", []),
+            ("filter", ()),
             ("tag", [1]),
             ("first", 0),
             ("first", "3"),

@@ -23,6 +23,10 @@ class TestReport:
         report = proctor.run(root=project.root)
         assert repr(report) == "<Report tests: failed, 2 of 3 rows passed, 1 failed>"
 
+    def test_it_is_neither_true_nor_false(self, project):
+        with pytest.raises(TypeError, match="ask for its `passed`"):
+            assert proctor.run(root=project.root)
+
     def test_cases_by_suite_subject_and_outcome(self, project):
         project.write("evals/other.eval.yaml", SUITE)
         report = proctor.run(root=project.root)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,6 +14,7 @@ from msgspec import Struct
 from proctor.asking_rules import AskingRules
 from proctor.cassette_files import CassetteFolder
 from proctor.cassettes import CacheMode
+from proctor.cli.foreign_code import foreign_code
 from proctor.cli.optional_values import ports
 from proctor.cli.output import Output
 from proctor.clock import Clock
@@ -188,16 +190,17 @@ def run_suites(
         recorder: The command that would record what a replay misses.
         keeping: Where rows and the report are kept, for runs that may go on later.
     """
-    return run_selected(
-        options.rules(),
-        selected,
-        folder=folder,
-        config=config,
-        watch=CommandWatch(options, output),
-        answers=answers,
-        recorder=recorder,
-        keeping=keeping,
-    )
+    with foreign_code() if options.allow_code else nullcontext():
+        return run_selected(
+            options.rules(),
+            selected,
+            folder=folder,
+            config=config,
+            watch=CommandWatch(options, output),
+            answers=answers,
+            recorder=recorder,
+            keeping=keeping,
+        )
 
 
 class CommandWatch:

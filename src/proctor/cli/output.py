@@ -84,7 +84,7 @@ class Output:
         """Every problem with its place and its hint."""
         problems = list(error.problems())
         for problem in problems:
-            place = "" if problem.where is None else f"{problem.where}: "
+            place = f"{problem.where}: " if problem.where else ""
             self.note(f"{place}{problem.code}: {problem.message}")
             if problem.hint:
                 self.note(f"    {problem.hint}")

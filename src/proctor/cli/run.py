@@ -20,7 +20,7 @@ from proctor.cli.run_options import RunOptions, run_options
 from proctor.cli.run_result import RunResult, gated_tiers, judge_run, renderer, report_file, show
 from proctor.cli.tracking_options import followed_by
 from proctor.config import Config
-from proctor.errors import ExitCode, ProctorError, ReportError
+from proctor.errors import ExitCode, ProctorError, ReportError, UsageError
 from proctor.evaluation import SelectedSuite, select
 from proctor.pipeline import Exam, load_exam
 from proctor.records import RenderOptions
@@ -96,6 +96,7 @@ def _run(
 
             dry_run(options, selected, folder=folder, config=config, output=output)
             return None
+        _require_lanes(options, selected)
         _check_outputs(options, exam, selected, folder)
         if baseline is not None:
             baseline.require_matches(selected)
@@ -153,6 +154,21 @@ def _baseline(
     if options.out is not None:
         keep_inputs(options.path(options.out), [baseline.path])
     return baseline, None
+
+
+def _require_lanes(options: RunOptions, selected: Sequence[SelectedSuite]) -> None:
+    """Refuse lanes when nothing runs on any.
+
+    Raises:
+        UsageError: P6002.
+    """
+    subjects = [subject for suite in selected for subject in suite.subjects]
+    if options.lane and not any(one.takes_lanes for one in subjects):
+        raise UsageError(
+            "`--lane` names a backend of a target, and nothing that is selected has any",
+            code="P6002",
+            hint="leave it out, or select a suite with a target",
+        )
 
 
 def _check_outputs(

@@ -101,9 +101,18 @@ class RunOptions(AskingOptions, frozen=True, kw_only=True):
             )
         if self.address is not None and self.engine != RAY:
             raise _senseless("`--address` names a cluster, and `--engine` is not `ray`")
+        self._require_parts()
+
+    def _require_parts(self) -> None:
         for name, given in (("--filter", self.filter), ("--exclude", self.exclude)):
             if given is not None and not _listed(given):
                 raise _senseless(f"`{name}` names nothing")
+            if given is not None and ("*" in given or "?" in given):
+                raise UsageError(
+                    f"`{name}` takes parts of names, and not globs",
+                    code="P6002",
+                    hint="write the part itself; `--case` takes globs",
+                )
 
     def _require_tracking_sense(self) -> None:
         if self.driver == "direct":
@@ -200,7 +209,7 @@ class RunOptions(AskingOptions, frozen=True, kw_only=True):
 
 
 def _senseless(message: str) -> UsageError:
-    return UsageError(message, code="P6002", hint="leave one of them out, or give it a value")
+    return UsageError(message, code="P6002", hint="leave one of them out")
 
 
 def _listed(text: str | None) -> tuple[str, ...]:

@@ -143,6 +143,10 @@ class RunRequest(Struct, frozen=True, kw_only=True):
 _TEXTS = frozenset(name for name, field in fields_of(RunOptions).items() if field.default == ())
 
 
+_SELECTING = frozenset(["case", "tag", "model", "prompt", "tier", "filter"])
+"""Options that select; one that a program worked out and that came out empty selects nothing."""
+
+
 def read_run(suites: Sequence[PathLike], given: Mapping[str, Any]) -> RunRequest:
     """The request that a call of `proctor.run` makes.
 
@@ -157,6 +161,13 @@ def read_run(suites: Sequence[PathLike], given: Mapping[str, Any]) -> RunRequest
     start = Path.cwd() if root is None else as_path(root, "root")
     known = [*RunKeywords.__annotations__]
     values = {name: _texts(value) if name in _TEXTS else value for name, value in given.items()}
+    for name in _SELECTING & values.keys():
+        if values[name] == ():
+            raise EvalInputError(
+                f"`{name}` is empty, which selects nothing",
+                field=name,
+                hint="leave it out, or give None, to select everything",
+            )
     if hasattr(failed_in, "cases_not_passed"):
         failed_in = failed_in.cases_not_passed()
     elif failed_in is not None:

@@ -54,6 +54,14 @@ class Report:
         """What `proctor run` would exit with: 0, 1, 3 or 130."""
         return self.head.exit_code
 
+    def __bool__(self) -> bool:
+        """A report is not true or false.
+
+        Raises:
+            TypeError: Always, so that `assert proctor.run(...)` is not a test that cannot fail.
+        """
+        raise TypeError("a report is neither true nor false: ask for its `passed`")
+
     @property
     def passed(self) -> bool:
         """Whether every threshold holds. Something that was not measured has not passed."""

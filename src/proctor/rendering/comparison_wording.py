@@ -27,8 +27,8 @@ NAME_LENGTH = 200
 SHOWN_NAMES = 10
 
 CLAIM = (
-    "A report is a claim about one run, not a proof: replay it (`proctor run --verify`) at the "
-    "commit you gate."
+    "A report is a claim about one run, not a proof: replay it (`proctor run --verify REPORT`) at "
+    "the commit you gate."
 )
 
 VERDICTS = {

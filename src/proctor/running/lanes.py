@@ -7,7 +7,7 @@ else. A lane that keeps failing is left alone until it says that it is well agai
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Hashable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Sequence
 from contextlib import asynccontextmanager
 from typing import Final
 
@@ -156,6 +156,7 @@ class Lanes:
         target: Who gets lanes ready, and knows whether they are well.
         clock: Where waiting comes from.
         on_note: Told in one line what becomes of a lane.
+        timeout_s: How long getting a lane ready may take, and undoing that; None for any time.
     """
 
     def __init__(
@@ -166,7 +167,9 @@ class Lanes:
         target: LiveTarget,
         clock: Clock,
         on_note: Callable[[str], None],
+        timeout_s: float | None = None,
     ) -> None:
+        self._timeout_s = timeout_s
         self._lanes = [_Lane(url) for url in dict.fromkeys(urls)] or [_Lane(None)]
         self._is_limited = bool(urls)
         self._most = builds_per_lane
@@ -203,7 +206,7 @@ class Lanes:
     async def set_up(self, lane: _Lane) -> None:
         """Get a lane ready, once for all who hold it. When that fails, the next one tries again."""
         if lane.setup is None or lane.has_failed_setup:
-            lane.setup = asyncio.ensure_future(caught(self._target.setup(lane.url)))
+            lane.setup = asyncio.ensure_future(self._in_time(self._target.setup(lane.url)))
         done = await asyncio.shield(lane.setup)
         if done is not None:
             raise done.error
@@ -231,10 +234,19 @@ class Lanes:
         ready = [lane for lane in self._lanes if lane.is_set_up]
         for lane in ready:
             lane.setup = None
-        undone = await asyncio.gather(*(caught(self._target.teardown(lane.url)) for lane in ready))
+        undone = await asyncio.gather(
+            *(self._in_time(self._target.teardown(lane.url)) for lane in ready)
+        )
         for lane, result in zip(ready, undone, strict=True):
             if result is not None:
                 self._on_note(f"{_named(lane)} could not be torn down: {_class_of(result)}")
+
+    async def _in_time(self, call: Awaitable[None]) -> Raised | None:
+        async def limited() -> None:
+            async with asyncio.timeout(self._timeout_s):
+                await call
+
+        return await caught(limited())
 
     async def _turn(self, waiter: _Waiter) -> _Lane:
         if self._is_stopped:

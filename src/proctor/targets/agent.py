@@ -57,14 +57,20 @@ class AgentTarget:
     def key_inputs(self, case: Case, scenario: Scenario | None) -> JsonObject:
         """What is hashed as the inputs of a recording: `{inputs, scenario}`.
 
+        A case that has a `conversation` has that in it, too: it is handed to the target.
+
         Args:
             case: The case as it stands in the dataset.
             scenario: Its scenario; None when it has none, and for a build.
         """
         if scenario is None or scenario.name == BUILD_ONLY:
-            return {"inputs": case.inputs, "scenario": None}
-        told = {"name": scenario.name, "inputs": scenario.inputs}
-        return {"inputs": case.inputs, "scenario": told}
+            told = None
+        else:
+            told = {"name": scenario.name, "inputs": scenario.inputs}
+        inputs: JsonObject = {"inputs": case.inputs, "scenario": told}
+        if case.conversation:
+            inputs["conversation"] = case.conversation
+        return inputs
 
     def inputs_sha256(self, row: PlannedRow) -> str:
         """What identifies the inputs of a row in a recording's key."""

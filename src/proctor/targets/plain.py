@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from proctor.errors import TargetError
-from proctor.records import Case, JsonObject, Scenario
+from proctor.errors import ProviderError, TargetError
+from proctor.records import Case, JsonObject, Reply, Scenario
 from proctor.target_protocols import Built
 
 
@@ -41,6 +41,25 @@ class PlainTarget:
 
     async def aclose(self) -> None:
         """There is nothing to close."""
+
+
+class Nobody(PlainTarget):
+    """What stands for a target of which nothing has to be asked."""
+
+    async def answer(
+        self,
+        case: Case,
+        scenario: Scenario | None,
+        artifact: object,
+        repeat: int,
+        lane: str | None,
+    ) -> Reply:
+        """There is no answer.
+
+        Raises:
+            ProviderError: P6301, always.
+        """
+        raise ProviderError("the target was not made ready", code="P6301")
 
 
 def asked(case: Case, scenario: Scenario | None, repeat: int) -> JsonObject:

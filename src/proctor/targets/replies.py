@@ -140,6 +140,9 @@ def _given(parts: JsonObject) -> _Given:
 def _json_of(value: object) -> Json:
     """A value as plain JSON, records and the like among it."""
     try:
+        if isinstance(value, (bytes, bytearray, memoryview, set, frozenset)):
+            # It would become text that nobody wrote, or a list in any order.
+            raise TypeError
         plain = msgspec.to_builtins(value, str_keys=True, enc_hook=_dumped)
         return parse_json(canonical_json(plain), max_depth=_DEEPEST)
     except (TypeError, ValueError, OverflowError, RecursionError):

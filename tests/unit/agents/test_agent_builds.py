@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 import pytest
@@ -21,6 +22,7 @@ from agent_support import (
     rows_by_name,
     subject_of,
 )
+from proctor.cassettes import CacheMode
 from proctor.errors import ProviderError
 from proctor.scrubbing import SECRETS
 
@@ -404,3 +406,36 @@ def test_checks_of_a_build_stay_when_its_first_row_has_no_answer(project):
     checks = subject_of(report)["checks"]
     assert (checks["named"]["passed"], checks["red"]["passed"]) == (2, 1)
     assert checks["red"]["failed"] == 1
+
+
+def test_without_recordings_each_case_has_a_build_of_its_own(project):
+    project.cases(case("a", "s1", inputs={"n": 1}), case("b", "s2", inputs={"n": 1}))
+    agent = Agent()
+    report = asked(project, agent, mode=CacheMode.OFF)
+    assert report["verdict"] == "passed"
+    assert sorted(agent.noted("build")) == [("a", 1, None), ("b", 1, None)]
+
+
+def test_what_was_said_before_makes_two_builds_of_the_same_inputs(project):
+    project.cases(
+        *(
+            case(name, "s1", inputs={"n": 1}, conversation=[{"role": "user", "text": name}])
+            for name in ("a", "b")
+        )
+    )
+    agent = Agent()
+    report = asked(project, agent)
+    assert report["verdict"] == "passed"
+    assert sorted(agent.noted("build")) == [("a", 1, None), ("b", 1, None)]
+    assert report["suites"][0]["cache"]["recorded"] == 4
+
+
+@pytest.mark.parametrize("lane", [None, "http://127.0.0.1:9001"])
+def test_getting_a_lane_ready_has_the_time_of_a_call(project, lane):
+    class Slow(Agent):
+        async def setup(self, lane):
+            await asyncio.sleep(100)
+
+    project.agent_suite(target={"timeout": 2, "lanes": [] if lane is None else [lane]})
+    report = asked(project, Slow())
+    assert {row[0] for row in blames(report).values()} == {"errored"}

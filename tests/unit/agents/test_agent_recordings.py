@@ -199,6 +199,17 @@ def test_a_miss_in_a_replay_says_what_is_missing(project):
     assert report["exit_code"] == 3
 
 
+def test_a_scenario_that_is_new_is_said_to_be_missing(project):
+    project.agent_suite(expectations=None)
+    project.cases(case("a", "s1"))
+    ask_agent(project, Agent())
+    project.cases(case("a", "s1", "s2"))
+    rows = rows_by_name(json.loads(replay_agent(project)))
+    message = rows["a", "s2", 1]["error"]["message"]
+    assert "this case in `s2` is not in evals/cassettes/quiz.jsonl" in message
+    assert "--cache record --allow-code` records it" in message
+
+
 def test_a_build_that_nobody_asks_anything_of_may_be_missing_in_a_replay(project):
     project.agent_suite(expectations=None)
     project.cases(case("a", "s1"), case("b", "s1"))
@@ -283,8 +294,8 @@ def subject(project):
     ("costs", "missing"),
     [
         (None, "build: 0, answer: 0"),
-        ({"build": 1}, "answer: 0"),
-        ({"answer": 1}, "build: 0"),
+        ({"build": 1}, "build: 1, answer: 0"),
+        ({"answer": 1}, "answer: 1, build: 0"),
     ],
 )
 def test_a_target_whose_cost_nobody_says_is_not_asked(project, costs, missing):

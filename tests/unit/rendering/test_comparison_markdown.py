@@ -77,7 +77,7 @@ def test_a_comparison_with_repeats():
 
         The exit code is 0; with `--fail-on-regression` it is 1.
 
-        A report is a claim about one run, not a proof: replay it (`proctor run --verify`) at the commit you gate.
+        A report is a claim about one run, not a proof: replay it (`proctor run --verify REPORT`) at the commit you gate.
     """)  # noqa: E501 - a paragraph is one line
 
 

@@ -46,8 +46,8 @@ def test_single_rows_that_changed():
 
         3 rows a side at a pass rate of 0.667 find no drop reliably.
         The exit code is 0; with `--fail-on-regression` it is 1.
-        A report is a claim about one run, not a proof: replay it (`proctor run --verify`) at the commit you
-        gate.
+        A report is a claim about one run, not a proof: replay it (`proctor run --verify REPORT`) at the
+        commit you gate.
     """)  # noqa: E501 - the lines are as long as they are printed
 
 
@@ -79,8 +79,8 @@ def test_repeats_that_differ_by_more_than_chance():
         `--strict`: a
         60 rows a side at a pass rate of 0.9 find a drop of 0.23 over all of them four times in five.
         Smaller drops go unnoticed more often, and so do those of a few cases only.
-        A report is a claim about one run, not a proof: replay it (`proctor run --verify`) at the commit you
-        gate.
+        A report is a claim about one run, not a proof: replay it (`proctor run --verify REPORT`) at the
+        commit you gate.
     """)  # noqa: E501 - the lines are as long as they are printed
 
 
@@ -91,8 +91,8 @@ def test_a_report_against_itself_is_said_in_a_line():
     assert rendered(comparison) == golden("""
         CLEAN  both reports have the same bytes
 
-        A report is a claim about one run, not a proof: replay it (`proctor run --verify`) at the commit you
-        gate.
+        A report is a claim about one run, not a proof: replay it (`proctor run --verify REPORT`) at the
+        commit you gate.
     """)  # noqa: E501 - the lines are as long as they are printed
 
 

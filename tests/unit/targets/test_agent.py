@@ -15,7 +15,7 @@ from proctor.records.targets import CommandCall, HttpCall, LoadedTarget, PythonC
 from proctor.targets.agent import AgentTarget
 
 NOBODY = Access(HostRules.of([], allow_local=False), KeyRules.of([]))
-CASE = Case("a", {"b": 1.0, "a": "é"}, expected=1, tags=["t"], conversation=[{"role": "user"}])
+CASE = Case("a", {"b": 1.0, "a": "é"}, expected=1, tags=["t"])
 HTTP = HttpCall(url="https://agent.example/a", method="POST", headers={})
 
 
@@ -39,6 +39,12 @@ def agent(how=PythonCall("agents:Agent"), kind="python", **more):  # noqa: B008 
 def test_a_recording_is_known_by_the_inputs_and_the_scenario(scenario, canonical):
     inputs = agent().key_inputs(CASE, scenario)
     assert digest(inputs) == sha256(canonical.encode()).hexdigest()
+
+
+def test_what_was_said_before_is_part_of_it_where_there_is_any():
+    said = Case("a", {"b": 1}, conversation=[{"role": "user", "text": "Hi"}])
+    canonical = '{"conversation":[{"role":"user","text":"Hi"}],"inputs":{"b":1},"scenario":null}'
+    assert digest(agent().key_inputs(said, None)) == sha256(canonical.encode()).hexdigest()
 
 
 def test_what_the_suite_says_of_it_is_there():

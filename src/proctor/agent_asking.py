@@ -139,6 +139,7 @@ class AgentRows:
         self._resources = Resources()
         self._rows_of_build: Counter[str] = Counter()
         self._to_build: set[str] = set()
+        self._is_free = True
 
     def expect(self, rows: Iterable[PlannedRow]) -> None:
         """Say which rows will be run, so that a build is let go of after its last one.
@@ -336,7 +337,11 @@ class AgentRows:
             require_keepable(reply)
             return reply
 
-        heard = await self._calls.find_or_make(wanted, self._key(row), make, self._origin)
+        # Answers about another build are none about this one.
+        anew = built is not None and self._build_key(running) in self._to_build
+        heard = await self._calls.find_or_make(
+            wanted, self._key(row), make, self._origin, anew=anew
+        )
         running.asked = running.asked or heard.asked
         return heard.reply
 
@@ -372,6 +377,7 @@ class AgentRows:
         """The reply to a call, which reserves what it may cost and settles at what it did."""
         if self._means.stop.requested:
             raise asyncio.CancelledError
+        self._require_free()
         budget, most = self._means.budget, self._target.max_cost_usd.get(kind, 0.0)
         reservation = None if budget is None else await budget.reserve(most)
         cost_usd: float | None = None
@@ -383,10 +389,22 @@ class AgentRows:
             if reservation is not None and budget is not None:
                 reservation.settle(cost_usd)
                 self._means.progress.money(budget.spent_usd, budget.remaining_usd)
+        if cost_usd and not most:
+            self._is_free = False
+            self._require_free()
         latency_ms = reply.latency_ms
         if latency_ms is None:
             latency_ms = round((self._means.clock.monotonic() - started) * 1_000, 1)
         return replace(reply, cost_usd=cost_usd, latency_ms=latency_ms)
+
+    def _require_free(self) -> None:
+        """Ask nothing more of a target that costs something where its suite says it does not."""
+        if not self._is_free:
+            raise ProviderError(
+                f"`{self._target.subject.name}` costs something, and its suite says it does not",
+                code="P6503",
+                hint="mend its `maxCostUsd`, and give a `--max-cost`",
+            )
 
     async def _clean_up(self, built: _OnLane) -> bool:
         if FailedBuild.of(built.answered) is not None:

@@ -156,7 +156,14 @@ class _AgentCalls:
         if answer_key is None or failed:
             return
         usd = self._target.max_cost_usd.get("answer")
-        yield PlannedCall(CallKind.ANSWER, self._target.subject, answer_key, _no_tokens, usd)
+        yield PlannedCall(
+            CallKind.ANSWER,
+            self._target.subject,
+            answer_key,
+            _no_tokens,
+            usd,
+            is_anew=key in self._anew,
+        )
         # What judges see of a build that is made anew is not known yet.
         shown = None
         if answered is not None and key not in self._anew:

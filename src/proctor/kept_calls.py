@@ -73,6 +73,11 @@ class Kept(Struct, frozen=True):
         found = self.peek(key)
         return None if found is None else Heard(found, self.earlier.claim(found.recording))
 
+    def of_now(self, key: str) -> Heard | None:
+        """The answer that came since the run was begun or gone on with, or None."""
+        found = self.log.find(key)
+        return None if found is None else Heard(found, asked=False)
+
     def peek(self, key: str) -> Answered | None:
         """The same, for who does not need it for a row."""
         found = None
@@ -149,7 +154,13 @@ class KeptCalls:
         return await self.find_or_make(wanted, key, ask, Origin(desk.name, host))
 
     async def find_or_make(
-        self, wanted: Wanted, key: str, make: Callable[[], Awaitable[Reply]], origin: Origin
+        self,
+        wanted: Wanted,
+        key: str,
+        make: Callable[[], Awaitable[Reply]],
+        origin: Origin,
+        *,
+        anew: bool = False,
     ) -> Heard:
         """The reply to a call: the recorded one, or one that is made and kept.
 
@@ -158,6 +169,7 @@ class KeptCalls:
             key: Its key.
             make: Makes the reply, when there is none.
             origin: Where it comes from then.
+            anew: Whether one that was recorded before this run does not do.
 
         Raises:
             ProviderError: When there was none that could be kept.
@@ -165,7 +177,7 @@ class KeptCalls:
         kept = self._kept
         if kept is None:
             return Heard(_answered(await make(), recording=None), asked=True)
-        found = kept.find(key)
+        found = kept.of_now(key) if anew else kept.find(key)
         if found is not None:
             return found
         asked = key not in kept.calls

@@ -62,7 +62,8 @@ def merge_parts(parts: Sequence[RunPart], *, expected: int | None = None, lost: 
     _require_one_run(parts)
     present = sorted(number for place in places for number in place.present)
     count = places[0].expected if places else 0
-    missing = [number for number in range(1, count + 1) if number not in present]
+    there = frozenset(present)
+    missing = [number for number in range(1, count + 1) if number not in there]
     if places:
         by_number = sorted(zip(places, parts, strict=True), key=lambda pair: pair[0].present)
         parts = [part for _, part in by_number]
@@ -189,11 +190,11 @@ def _assembled(parts: Sequence[RunPart], shards: ShardPlace | None, *, partial: 
         shards=None if shards is None else msgspec.to_builtins(shards),
     )
     report = RunReport(head, [spools for _, spools in made])
-    _prove(report, ", ".join(part.name for part in parts))
+    prove(report, ", ".join(part.name for part in parts))
     return report
 
 
-def _prove(report: RunReport, name: str) -> None:
+def prove(report: RunReport, name: str) -> None:
     """Hold a report against its own rows, which somebody else may have written."""
     proof = ReportProof(report.head, name=name, where=name)
     for place, suite in enumerate(report.head.suites):

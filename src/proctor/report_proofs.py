@@ -285,8 +285,9 @@ class _SubjectProof:
         for row in rows:
             if not 1 <= row.repeat <= self._repeats:
                 return f"has a repeat {row.repeat} of {self._repeats}"
-            if row.latency_ms is not None and row.latency_ms < 0:
-                return "has a row with a negative `latency_ms`"
+            negative = _negative(row)
+            if negative is not None:
+                return f"has a row with a negative `{negative}`"
             for check in row.checks:
                 if check.id not in self._checks:
                     return "has a check that `checks` does not count"
@@ -364,3 +365,10 @@ def _same(said: Json, found: Json) -> bool:
 
 def _is_number(value: Json) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _negative(row: RowResult) -> str | None:
+    """The figure of a row that is below 0, None when none is."""
+    if row.cost_usd is not None and row.cost_usd < 0:
+        return "cost_usd"
+    return "latency_ms" if row.latency_ms is not None and row.latency_ms < 0 else None

@@ -189,6 +189,11 @@ class RunRecord:
             answers=self._facts.answers,
             shards=self._place,
         )
+        if self.resumed is not None:
+            from proctor.merging import prove
+
+            # What was kept is somebody's claim by now.
+            prove(report, self.resumed.id)
         self._write(report)
         return report
 

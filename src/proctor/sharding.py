@@ -13,10 +13,10 @@ from msgspec import Struct
 
 from proctor.errors import UsageError
 from proctor.records import CaseResult, encode_json
+from proctor.records.journal import MAX_SHARDS
 from proctor.safe_io import MEBIBYTE, open_regular, reason_of
 from proctor.strict_json import JsonProblem, parse_json
 
-MAX_SHARDS = 10_000
 MAX_TIMINGS = 64 * MEBIBYTE
 MAX_SECONDS = 10**9
 """Of one case, so that no sum of them leaves the range of a float."""

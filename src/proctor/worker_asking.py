@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
-from proctor.errors import LostCall
+from proctor.errors import LostCall, TargetError
 from proctor.executors.batches import decode_body
 from proctor.executors.workers import Seat, WorkerPool
 from proctor.providers.budget import Budget
-from proctor.records import Call, Case, Reply, Request, Scenario, encode_json
+from proctor.records import Answer, Call, Case, Reply, Request, Scenario, encode_json
 from proctor.target_protocols import Built
 from proctor.worker_messages import (
     AnyCall,
@@ -74,10 +74,11 @@ class WorkerProvider:
 class BuiltElsewhere:
     """What a worker has built, where, and for which repeat."""
 
-    def __init__(self, seat: Seat, number: int, repeat: int) -> None:
+    def __init__(self, seat: Seat, number: int, repeat: int, told: Answer) -> None:
         self.seat = seat
         self.number = number
         self.repeat = repeat
+        self.told = told
         self.renewing = asyncio.Lock()
 
 
@@ -143,7 +144,7 @@ class WorkerTarget:
         call = TargetCall(suite=self._suite, method="build", lane=lane, case=case, repeat=repeat)
         built = await made(self._pool, call, seat)
         assert isinstance(built, BuiltThere)  # noqa: S101 - it says what was asked
-        return Built(BuiltElsewhere(seat, built.artifact, repeat), built.reply)
+        return Built(BuiltElsewhere(seat, built.artifact, repeat, built.reply.answer), built.reply)
 
     async def prepare(
         self, case: Case, scenario: Scenario | None, artifact: object, lane: str | None
@@ -223,7 +224,12 @@ class WorkerTarget:
             raise
 
     async def _renew(self, case: Case, built: BuiltElsewhere, lane: str | None) -> None:
-        """Build anew what was lost with its worker."""
+        """Build anew what was lost with its worker.
+
+        Raises:
+            TargetError: When what is built then is not the same, as far as it is told: rows of two
+                builds are none of one.
+        """
         async with built.renewing:
             if not built.seat.is_gone:
                 return
@@ -237,6 +243,13 @@ class WorkerTarget:
                 if reservation is not None:
                     reservation.settle(cost_usd)
             assert isinstance(again.artifact, BuiltElsewhere)  # noqa: S101 - `build` made it
+            if again.reply.answer != built.told:
+                await self.cleanup(again.artifact, lane)
+                raise TargetError(
+                    "the worker that had built this was lost, and what is built anew is not "
+                    "the same",
+                    hint="run it again with `--resume`",
+                )
             built.seat, built.number = again.artifact.seat, again.artifact.number
 
     def _seat(self, case: Case, artifact: object) -> Seat:

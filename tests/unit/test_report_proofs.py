@@ -217,6 +217,13 @@ def with_cases(one, change):
             ],
             "case `a` of `reviews` has a row with a negative `latency_ms`",
         ),
+        (
+            lambda cases: [
+                cases[0] | {"rows": [row | {"cost_usd": -1} for row in cases[0]["rows"]]},
+                cases[1],
+            ],
+            "case `a` of `reviews` has a row with a negative `cost_usd`",
+        ),
         (lambda cases: cases[:1], "`suites[0].cache.replayed` is 4, its rows give 2"),
     ],
 )

@@ -12,6 +12,7 @@ from judged_support import FAIL, OF_JUDGES, PASS
 from labelled_support import LabelledProject, label
 from live_support import PROJECT, YES, Calls, FakeClock, LiveProject, rows_of
 from proctor.canonical import sha256_hex
+from proctor.errors import ReportError
 from proctor.keeping import Keeping
 from proctor.providers.scripted import ScriptedAnswer
 from proctor.records import Usage
@@ -201,3 +202,16 @@ def test_a_run_that_was_killed_goes_on_as_if_it_had_not_been(tmp_path, kind, mod
 @pytest.mark.parametrize("seed", range(20))
 def test_a_run_of_200_rows_killed_at_any_of_them_loses_nothing(tmp_path, seed):
     goes_on(tmp_path, KINDS[seed % len(KINDS)], ("record", "refresh")[seed % 2], seed, 200)
+
+
+def test_what_was_kept_is_no_verdict_when_its_checks_say_otherwise(tmp_path):
+    project, _ = plain(tmp_path / "whole", 4)
+    killed = Killed(project, lambda request, call: "wrong", mode="off")
+    left = killed.copy(tmp_path / "killed", random.Random(1))  # noqa: S311 - seeded
+    path = newest(left) / JOURNAL
+    path.write_bytes(
+        killed.journal.replace(b'"outcome":"failed","category"', b'"outcome":"passed","category"')
+    )
+    with pytest.raises(ReportError) as caught:
+        ask(left, never, keeping=AGAIN, mode="off")
+    assert caught.value.code == "P6901"

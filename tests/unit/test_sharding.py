@@ -1,11 +1,13 @@
 import json
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.errors import ProctorError, UsageError
 from proctor.records import CaseResult, Outcome, RowResult
+from proctor.records.journal import ShardPlace
 from proctor.sharding import CaseTimes, Shard, read_timings
 
 
@@ -134,3 +136,9 @@ class TestTimings:
         # b: 100 + 251 + 50; a: the mean of 1000 and 2000; of c nothing is known
         assert json.loads(times.render()) == {"a": 1.5, "b": 0.401}
         assert times.render() == b'{\n  "a": 1.5,\n  "b": 0.401\n}\n'
+
+
+@pytest.mark.parametrize("expected", [0, 10_001, 10**15])
+def test_a_part_is_one_of_no_more_than_there_can_be(expected):
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert({"expected": expected, "present": [1], "index": 1}, ShardPlace)

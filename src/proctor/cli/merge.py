@@ -14,10 +14,10 @@ from proctor.cli.run_result import renderer
 from proctor.errors import ProctorError, RunError, raise_all
 from proctor.merging import Merged, merge_parts
 from proctor.records import RenderOptions
+from proctor.records.journal import MAX_SHARDS
 from proctor.registry import renderers
 from proctor.run_folders import require_trusted
 from proctor.run_parts import RunPart, open_part
-from proctor.sharding import MAX_SHARDS
 
 EXAMPLES = """
 \b

@@ -7,7 +7,7 @@ import click
 from proctor.cli.output import Output
 from proctor.errors import ExitCode
 from proctor.records import encode_json
-from proctor.sharding import MAX_SHARDS
+from proctor.records.journal import MAX_SHARDS
 
 EXAMPLES = """
 \b

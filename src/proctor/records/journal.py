@@ -9,12 +9,15 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from proctor.records.exam import Label, Thresholds
+from proctor.records.exam import MAX_REPEATS, Label, Thresholds
 from proctor.records.recording import Usage
 from proctor.records.report import DatasetReport, ExpectationResult, RowResult, Tool, Warn
 from proctor.records.words import Amount, Count, Json, JsonObject, Sha256
 
 JOURNAL_SCHEMA = "proctor.journal.v1"
+
+MAX_SHARDS = 10_000
+"""How many parts a run may have."""
 
 
 class JournalSubject(Struct, frozen=True, forbid_unknown_fields=True):
@@ -60,7 +63,7 @@ class JournalSuite(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     suite: str
     tiers: list[str]
-    repeats: Annotated[int, Meta(ge=1)]
+    repeats: Annotated[int, Meta(ge=1, le=MAX_REPEATS)]
     rows: Count
     dataset: DatasetReport
     assertions: list[str]
@@ -73,15 +76,18 @@ class JournalSuite(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     subjects: list[JournalSubject]
 
 
+ShardNumber = Annotated[int, Meta(ge=1, le=MAX_SHARDS)]
+
+
 class ShardPlace(Struct, frozen=True, forbid_unknown_fields=True):
     """Which part of a run this is: the shards there are, those present, and its own number.
 
     `index` is None for what has been merged.
     """
 
-    expected: Annotated[int, Meta(ge=1)]
-    present: list[Annotated[int, Meta(ge=1)]]
-    index: Annotated[int, Meta(ge=1)] | None
+    expected: ShardNumber
+    present: list[ShardNumber]
+    index: ShardNumber | None
 
 
 class JournalHead(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -138,3 +138,17 @@ def test_the_budget_is_never_passed(tmp_path, seed):
     known = subject_of(report)["cost"]["paid"] or 0
     assert known <= budget.spent_usd + 1e-9
     assert budget.spent_usd <= limit
+
+
+@pytest.mark.parametrize("limit", [None, 1.0])
+def test_a_target_that_costs_what_its_suite_denies_is_asked_no_more(project, limit):
+    project.agent_suite(expectations=None)
+    project.cases(*(case(name) for name in "abcd"))
+    agent = Agent(
+        build=None,
+        answer=lambda case, *rest: {"text": case.id, "cost_usd": 5},
+    )
+    report = asked(project, agent, concurrency=1, budget=None if limit is None else Budget(limit))
+    assert len(agent.noted("answer")) == 1
+    rows = rows_by_name(report).values()
+    assert {row["error"]["code"] for row in rows} == {"P6503"}

@@ -77,7 +77,7 @@ def test_what_was_answered_before_a_stop_is_kept_and_the_next_run_goes_on(projec
     assert json.loads(live)["verdict"] == "passed"
     # What the cases lack is asked of builds, and those of before are gone.
     assert sorted(name for name, *_ in agent.noted("build")) == ["a", "b", "c", "d"]
-    assert len(agent.noted("answer")) == 6
+    assert len(agent.noted("answer")) == 8
     assert as_replayed(replay_agent(project)) == as_replayed(live)
 
 

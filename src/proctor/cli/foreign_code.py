@@ -19,8 +19,7 @@ def foreign_code() -> Iterator[None]:
 
     And whoever ends the process at once ends it as a fault, for there is no verdict then.
     """
-    sys.stdout.flush()
-    stdout, end, process = os.dup(1), os._exit, os.getpid()
+    end, process = os._exit, os.getpid()
 
     def ended(status: int) -> NoReturn:
         # A child that was forked may well end like this.
@@ -29,12 +28,34 @@ def foreign_code() -> Iterator[None]:
             status = ExitCode.FAULT
         end(status)
 
-    os.dup2(2, 1)
     os._exit = ended
     try:
-        yield
+        with _stdout_aside():
+            yield
     finally:
         os._exit = end
-        sys.stdout.flush()
+
+
+@contextmanager
+def _stdout_aside() -> Iterator[None]:
+    try:
+        os.fstat(2)
+        stdout = os.dup(1)
+    except OSError:
+        # Without one of them there is nothing to keep clean, or nowhere else to write.
+        yield
+        return
+    try:
+        _flush()
+        os.dup2(2, 1)
+        yield
+    finally:
+        _flush()
         os.dup2(stdout, 1)
         os.close(stdout)
+
+
+def _flush() -> None:
+    # A program that was started without a stdout has none here either.
+    if sys.stdout is not None:
+        sys.stdout.flush()

@@ -18,15 +18,7 @@ from proctor.errors import ProctorError, ProviderError
 from proctor.kept_calls import JudgingCalls, Origin, Wanted
 from proctor.outcomes import BUILD_FAILURES
 from proctor.protocols import BuildCall, BuildPart, PlannedRow, RanRow
-from proctor.records import (
-    Answered,
-    Call,
-    CallKind,
-    Case,
-    Check,
-    Reply,
-    RowResult,
-)
+from proctor.records import Answered, Call, CallKind, Case, Check, Reply, RowResult
 from proctor.running.attempts import with_retries
 from proctor.running.build_grades import (
     BuildGrades,
@@ -428,8 +420,10 @@ class AgentRows:
         return self._builds.key(call.inputs_sha256, call.take)
 
     def _build_call(self, running: _Running) -> Call:
-        inputs = digest(self._target.key_inputs(running.case, None))
-        return Call(running.case.id, inputs, running.row.repeat)
+        if running.build_call is None:
+            inputs = digest(self._target.key_inputs(running.case, None))
+            running.build_call = Call(running.case.id, inputs, running.row.repeat)
+        return running.build_call
 
 
 class _Running:
@@ -443,6 +437,7 @@ class _Running:
         self.row = row
         self.case = row.whole or row.case
         self.asked = False
+        self.build_call: Call | None = None
         self.part: BuildPart | None = None
         self.checks: Sequence[Check] = ()
         """Those of the build that it is the first row of."""

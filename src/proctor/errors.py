@@ -25,6 +25,7 @@ An exception stops the run. What spoils one row only is a value in the report in
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from enum import IntEnum
 
 
@@ -250,3 +251,12 @@ def raise_all(problems: Sequence[ProctorError]) -> None:
         raise problems[0]
     if problems:
         raise ManyProblems(problems)
+
+
+@contextmanager
+def noting(problems: list[ProctorError]) -> Iterator[None]:
+    """Note what goes wrong, so that all of it can be said together."""
+    try:
+        yield
+    except ProctorError as problem:
+        problems.append(problem)

@@ -9,10 +9,9 @@ import msgspec
 
 from proctor.protocols import BuildPart, JudgeCall, PlannedRow, RanRow
 from proctor.records import BUILD_ONLY, RowResult, encode_json
-from proctor.reporting import SpoolStore
-from proctor.strict_json import parse_json, typed
+from proctor.reporting import SpoolStore, read_spooled
 
-_decode = msgspec.json.Decoder(RowResult).decode
+_decoder = msgspec.json.Decoder(RowResult)
 
 
 class HeldRows:
@@ -66,12 +65,7 @@ class HeldRows:
             ]
 
     def _result(self, held: _Held) -> RowResult:
-        line = self._store.read(held.start, held.length)
-        try:
-            return _decode(line)
-        except msgspec.DecodeError:
-            # Lone surrogates, which msgspec does not read.
-            return typed(parse_json(line), RowResult)
+        return read_spooled(self._store.read(held.start, held.length), _decoder, RowResult)
 
 
 class _Held(NamedTuple):

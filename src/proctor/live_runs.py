@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import Struct
@@ -17,7 +17,7 @@ from proctor.cassette_files import CassetteFolder
 from proctor.cassettes import CacheMode
 from proctor.clock import Clock
 from proctor.config import Config
-from proctor.errors import ProctorError, UsageError, raise_all
+from proctor.errors import ProctorError, UsageError, noting, raise_all
 from proctor.evaluation import SelectedSuite
 from proctor.journaling import RunFacts
 from proctor.keeping import Keeping
@@ -191,7 +191,7 @@ def _make_ready(
     problems: list[ProctorError] = []
     calls: list[PlannedCalls] = []
     for suite in plans.selected:
-        with _noting(problems):
+        with noting(problems):
             planned = planned_calls(plans.folder, suite, rules.cache, wanted)
             calls += [one for one in planned if one.to_make]
     raise_all(problems)
@@ -259,9 +259,9 @@ def ready_to_ask(
         ProctorError: What stands in the way of either, all of it together.
     """
     problems: list[ProctorError] = []
-    with _noting(problems):
+    with noting(problems):
         budget = _budget(rules, calls, *prices)
-    with _noting(problems):
+    with noting(problems):
         providers = open_providers(
             {_provider_of(one.model) for one in calls if not is_target(one.model)},
             config.values.providers,
@@ -310,18 +310,9 @@ def _recover(folder: CassetteFolder, suites: Sequence[tuple[ReadySuite, Plan]]) 
     """Bring what killed runs received into the cassettes, so that the plan counts it as there."""
     problems: list[ProctorError] = []
     for suite, plan in suites:
-        with _noting(problems):
+        with noting(problems):
             recover_alone(folder, suite, plan)
     raise_all(list({(one.code, one.message): one for one in problems}.values()))
-
-
-@contextmanager
-def _noting(problems: list[ProctorError]) -> Iterator[None]:
-    """Note what goes wrong, so that all of it can be said together."""
-    try:
-        yield
-    except ProctorError as problem:
-        problems.append(problem)
 
 
 def prices_of(selected: Sequence[SelectedSuite], pricing: Pricing) -> Prices:

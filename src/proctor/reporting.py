@@ -7,7 +7,7 @@ import tempfile
 import weakref
 from array import array
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -21,6 +21,8 @@ from proctor.strict_json import parse_json, typed
 if TYPE_CHECKING:
     from io import FileIO
 
+Spooled = TypeVar("Spooled")
+
 MEMORY_BYTES = 16 * 1024 * 1024
 """How much of the cases of a run is held before they go to a temporary file."""
 
@@ -30,7 +32,7 @@ _MAX_DEPTH = 256
 """Deeper than any value of a case, which is wrapped a few levels deep here."""
 
 _CODES = {outcome: code for code, outcome in enumerate(Outcome)}
-_decode = msgspec.json.Decoder(CaseResult).decode
+_decoder = msgspec.json.Decoder(CaseResult)
 
 
 class SpoolStore:
@@ -165,12 +167,25 @@ class CaseSpool:
                 yield _decoded(self._store.read(self._starts[place], self._lengths[place]))
 
 
-def _decoded(line: bytes) -> CaseResult:
+def read_spooled(
+    line: bytes, decoder: msgspec.json.Decoder[Spooled], kind: type[Spooled]
+) -> Spooled:
+    """What a line of a spool stands for, whatever it holds.
+
+    Args:
+        line: The line, as `encode_json` wrote it.
+        decoder: Of that kind of record.
+        kind: What it is.
+    """
     try:
-        return _decode(line)
+        return decoder.decode(line)
     except msgspec.DecodeError:
         # A lone surrogate: msgspec takes none, the standard library keeps it.
-        return typed(parse_json(line, max_depth=_MAX_DEPTH), CaseResult)
+        return typed(parse_json(line, max_depth=_MAX_DEPTH), kind)
+
+
+def _decoded(line: bytes) -> CaseResult:
+    return read_spooled(line, _decoder, CaseResult)
 
 
 def without_content(entry: CaseResult) -> CaseResult:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from proctor.cli.output import Output
 from proctor.cli.outputs import check_whole
 from proctor.cli.printing import format_option, keep_inputs, out_option, print_rendered
 from proctor.cli.project import cassette_folder, cwd_option, project_config
-from proctor.errors import ExitCode, ProctorError, UsageError, raise_all
+from proctor.errors import ExitCode, ProctorError, UsageError, noting, raise_all
 from proctor.evaluation import SelectedSuite, select
 from proctor.pipeline import load_exam
 from proctor.records import RenderOptions
@@ -119,9 +119,9 @@ def _asked(options: PairwiseOptions, config: Config, selected: SelectedSuite) ->
     from proctor.pairwise.panels import Comparing, check_pairs, make_panel
 
     problems: list[ProctorError] = []
-    with _noting(problems):
+    with noting(problems):
         panel = make_panel(config, selected.suite.definition, options.rubric, judges=options.judges)
-    with _noting(problems):
+    with noting(problems):
         reports = pair_reports(
             selected.name,
             Choice("a", options.path(options.a), options.subject_a),
@@ -131,15 +131,6 @@ def _asked(options: PairwiseOptions, config: Config, selected: SelectedSuite) ->
     check_pairs(panel, reports)
     folder = cassette_folder(config, options.cwd, options.cassettes)
     return Comparing(config, selected, panel, reports, folder)
-
-
-@contextmanager
-def _noting(problems: list[ProctorError]) -> Iterator[None]:
-    """Note what goes wrong, so that all of it can be said together."""
-    try:
-        yield
-    except ProctorError as problem:
-        problems.append(problem)
 
 
 def _check_out(options: PairwiseOptions, asked: Comparing) -> None:

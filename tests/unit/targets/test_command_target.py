@@ -120,7 +120,7 @@ def test_it_gets_four_variables_and_those_that_are_named(opened, monkeypatch, no
     for name in list(os.environ):
         if name not in {"PATH", "HOME"}:
             monkeypatch.delenv(name)
-    monkeypatch.setenv("HOME", "/home/ada")
+    monkeypatch.setenv("HOME", "somewhere")
     monkeypatch.setenv("TMPDIR", "/tmp")  # noqa: S108 - a value like any other
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-0123456789")
     monkeypatch.setenv("AGENT_MODE", "fast")

@@ -17,12 +17,13 @@ function setTheme(theme) {
   const known = Object.hasOwn(THEMES, theme) ? theme : "auto";
   document.documentElement.dataset.theme = known;
   document.getElementById("theme").textContent = THEMES[known];
-  kept("theme", known);
 }
 
 function nextTheme() {
   const names = Object.keys(THEMES);
-  setTheme(names[(names.indexOf(document.documentElement.dataset.theme) + 1) % names.length]);
+  const theme = names[(names.indexOf(document.documentElement.dataset.theme) + 1) % names.length];
+  setTheme(theme);
+  kept("theme", theme);
 }
 
 /** Sets up single keys. `actions` is a list of `[key, what it does in words, function]`. */

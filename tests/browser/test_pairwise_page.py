@@ -26,6 +26,8 @@ def test_both_answers_and_every_vote_stand_side_by_side(open_page):
     assert page.locator("#verdict").inner_text().strip().endswith("UNMEASURED")
     assert page.locator(".duel").count() == 6
     page.locator(".duel summary").first.click()
+    # What is within is drawn once the browser says that it was opened.
+    page.locator(".duel-answer").nth(1).wait_for()
     sides = page.locator(".duel-answer").all_inner_texts()
     assert [side.splitlines()[-1] for side in sides] == ["the answer of A", "the answer of B"]
     assert "winner" in sides[0]
